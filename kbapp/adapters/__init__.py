@@ -1,0 +1,1 @@
+"""What the outside world does, one library per module: files, Milvus, SQLite, embedders."""

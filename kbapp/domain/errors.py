@@ -1,0 +1,18 @@
+"""The one tree of errors.
+
+KbError
+├── UserError          the caller can mend it; ``str(error)`` is a sentence fit to show
+└── IndexUnavailable   a level (L0, L1, full text) cannot answer now; the result is degraded
+"""
+
+
+class KbError(Exception):
+    """Anything that kbapp raises on purpose."""
+
+
+class UserError(KbError):
+    """Something the caller can mend; the message names the thing and the way out."""
+
+
+class IndexUnavailable(KbError):
+    """A level cannot answer now; the message says which and why."""

@@ -1,0 +1,1 @@
+"""What the application does, step by step, over the ports of the domain."""
