@@ -36,9 +36,10 @@ class Frontmatter:
 class Document:
     """One Markdown file, parsed.
 
-    ``path`` is relative to the knowledge base, NFC, with ``/``. ``body`` is the text after the frontmatter, LF only, and starts at
-    line ``body_first_line`` (1-based) of the file. Its first ``literal_lines`` lines are a broken or foreign ``---`` block: plain
-    text in which no heading is looked for. ``content_hash`` is the SHA-256 of the file's bytes, in hex.
+    ``path`` is relative to the knowledge base, NFC, with ``/``. ``body`` is the text after the frontmatter, LF only,
+    and starts at line ``body_first_line`` (1-based) of the file. Its first ``literal_lines`` lines are a broken or
+    foreign ``---`` block: plain text in which no heading is looked for. ``content_hash`` is the SHA-256 of the file's
+    bytes, in hex.
     """
 
     path: str
@@ -83,8 +84,9 @@ class KnowledgeEntry:
 class Chunk:
     """A piece of a document that is embedded (C1).
 
-    ``index`` counts from 0. ``content`` is what is shown, ``embedded_text`` what is embedded (C4, C8). ``title`` is the nearest H2,
-    without one the document's title; a heading that is not there is ``""``. ``lines`` is the range in the file, 1-based, inclusive.
+    ``index`` counts from 0. ``content`` is what is shown, ``embedded_text`` what is embedded (C4, C8). ``title`` is
+    the nearest H2, without one the document's title; a heading that is not there is ``""``. ``lines`` is the range in
+    the file, 1-based, inclusive.
     """
 
     index: int
@@ -145,5 +147,5 @@ def domain_of(path: str) -> str:
 
 
 def source_of(base_folder: str, path: str) -> str:
-    """``knowledge_base/api/payment-errors.md`` for ``api/payment-errors.md`` under the base folder ``knowledge_base``."""
+    """``knowledge_base/api/x.md`` for ``api/x.md`` under the base folder ``knowledge_base``."""
     return f"{base_folder}/{path}"

@@ -18,8 +18,8 @@ class Embedder(Protocol):
     """Turns text into unit vectors. Thread-safe.
 
     Raises:
-        IndexUnavailable: the model cannot be loaded or reached, or what it returned is not ``(n, dimension)`` finite unit rows.
-        Never a zero or random vector in place of a failed one.
+        IndexUnavailable: the model cannot be loaded or reached, or what it returned is not ``(n, dimension)`` finite
+        unit rows. Never a zero or random vector in place of a failed one.
     """
 
     @property
@@ -49,7 +49,7 @@ class VectorIndex(Protocol):
     """L1: the vectors of the chunks. Thread-safe; every method may raise ``IndexUnavailable``."""
 
     def search(self, vector: Vectors, limit: int) -> list[VectorHit]:
-        """The nearest chunks of one query vector ``(dimension,)``, nearest first, ties by chunk id; at most ``limit``."""
+        """At most ``limit`` chunks nearest to one query vector ``(dimension,)``, nearest first, ties by chunk id."""
 
     def write(self, chunks: Sequence[StoredChunk], vectors: Vectors) -> None:
         """Insert or replace chunks by id, with their metadata; durable when it returns."""

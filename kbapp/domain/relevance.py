@@ -1,0 +1,136 @@
+"""Distances and lexical evidence into a similarity, a level and a hint (G1–G7)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class RelevanceLevel(StrEnum):
+    """How good a result is, as the executor sees it."""
+
+    PRECISE = "PRECISE"
+    HIGHLY_RELEVANT = "HIGHLY_RELEVANT"
+    REFERENCE = "REFERENCE"
+    DEDUPED = "DEDUPED"
+
+
+class HintLanguage(StrEnum):
+    """Language of what the executor reads (G3); independent of the screen's."""
+
+    ZH = "zh"
+    EN = "en"
+
+
+HINTS: Mapping[HintLanguage, Mapping[RelevanceLevel, str]] = {
+    HintLanguage.ZH: {
+        RelevanceLevel.PRECISE: "知识库中不存在比上述结果更精准的文档",
+        RelevanceLevel.HIGHLY_RELEVANT: "当前结果已高度相关，继续检索不太可能找到更精准的文档",
+        RelevanceLevel.REFERENCE: "当前结果为相关参考，如需更精准信息请明确缺少的具体维度",
+        RelevanceLevel.DEDUPED: "该内容已在本会话中提供，请直接使用；如需补充，请指明缺少的维度或章节",
+    },
+    HintLanguage.EN: {
+        RelevanceLevel.PRECISE: "The knowledge base holds no document more precise than this result",
+        RelevanceLevel.HIGHLY_RELEVANT: (
+            "This result is highly relevant; searching on is unlikely to find a more precise document"
+        ),
+        RelevanceLevel.REFERENCE: (
+            "This result is a related reference; for more precise information name the dimension that is missing"
+        ),
+        RelevanceLevel.DEDUPED: (
+            "This content was already given in this session: use it, or name the missing dimension or section"
+        ),
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """G2 and G4; both bounds are inclusive."""
+
+    max_l2_distance: float = 2.0
+    highly_relevant: float = 0.75
+    reference: float = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateEvidence:
+    """What is known of one chunk as an answer to one query.
+
+    ``distance``: squared L2 between the query's and the chunk's unit vectors, 0 … 4. ``coverage``: share of the
+    query's content tokens, weighted by their rarity in the knowledge base, that stand in the chunk or its headings, 0
+    … 1. ``query_tokens``: number of those tokens.
+    """
+
+    distance: float
+    coverage: float
+    query_tokens: int
+
+    @property
+    def cosine(self) -> float:
+        """Cosine of the two unit vectors: 1 − d/2."""
+        return 1 - self.distance / 2
+
+
+def l2_similarity(distance: float, max_l2_distance: float) -> float:
+    """``1 − min(d, max) / max`` (G1); for unit vectors and max 2.0 this is max(0, cos)."""
+    return 1 - min(distance, max_l2_distance) / max_l2_distance
+
+
+@dataclass(frozen=True, slots=True)
+class DistanceProfile:
+    """Relevance by the distance alone: BGE-M3 (G4) and, with a warning, models nothing is known of (G5)."""
+
+    name: str
+    provisional: bool
+
+    def similarity(self, evidence: CandidateEvidence, thresholds: Thresholds) -> float:
+        """G1's formula."""
+        return l2_similarity(evidence.distance, thresholds.max_l2_distance)
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceProfile:
+    """Relevance by distance and lexical evidence together, for models whose raw similarities do not separate (G5).
+
+    ``logit = bias + cosine_weight·cosine + coverage_weight·coverage``. The similarity is linear in the logit between
+    the two logits at which a result begins to be a REFERENCE and to be HIGHLY_RELEVANT, so that the thresholds mean
+    the same for every model.
+    """
+
+    name: str
+    provisional: bool
+    bias: float
+    cosine_weight: float
+    coverage_weight: float
+    reference_logit: float
+    highly_relevant_logit: float
+
+    def logit(self, evidence: CandidateEvidence) -> float:
+        """Log-odds that the chunk answers the query."""
+        return self.bias + self.cosine_weight * evidence.cosine + self.coverage_weight * evidence.coverage
+
+    def similarity(self, evidence: CandidateEvidence, thresholds: Thresholds) -> float:
+        """Monotone in cosine and coverage, in [0, 1]; equal to a threshold exactly at its logit."""
+        logit = self.logit(evidence)
+        low, high = self.reference_logit, self.highly_relevant_logit
+        if logit < low:
+            return thresholds.reference * math.exp(logit - low)
+        if logit < high:
+            share = (logit - low) / (high - low)
+            return thresholds.reference + share * (thresholds.highly_relevant - thresholds.reference)
+        return 1 - (1 - thresholds.highly_relevant) * math.exp(high - logit)
+
+
+RelevanceProfile = DistanceProfile | EvidenceProfile
+
+
+def level_of(similarity: float, thresholds: Thresholds) -> RelevanceLevel | None:
+    """The level of one L1 candidate (G2); None: not a result."""
+    if similarity >= thresholds.highly_relevant:
+        return RelevanceLevel.HIGHLY_RELEVANT
+    if similarity >= thresholds.reference:
+        return RelevanceLevel.REFERENCE
+    return None
