@@ -16,8 +16,8 @@ from kbapp.domain.ports import Vectors
 class TinyEmbedder:
     """Signed feature hashing of ASCII words and of character bigrams of everything else. Thread-safe.
 
-    Texts that share words or Chinese bigrams are near, others about orthogonal; a text without either gives the first unit
-    vector. ``calls`` and ``texts`` tell what was embedded: ``assert embedder.texts == []`` says that nothing was.
+    Texts that share words or Chinese bigrams are near, others about orthogonal; a text without either gives the first
+    unit vector. ``calls`` and ``texts`` tell what was embedded: ``assert embedder.texts == []`` says that nothing was.
     """
 
     def __init__(self, dimension: int = 64) -> None:
