@@ -149,3 +149,53 @@ def domain_of(path: str) -> str:
 def source_of(base_folder: str, path: str) -> str:
     """``knowledge_base/api/x.md`` for ``api/x.md`` under the base folder ``knowledge_base``."""
     return f"{base_folder}/{path}"
+
+
+class DocumentStatus(StrEnum):
+    """How far a document has come (U4)."""
+
+    PENDING = "PENDING"
+    INDEXED = "INDEXED"
+    FAILED = "FAILED"
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentRecord:
+    """The record of a document in ``api_document``; times in UTC, ISO 8601.
+
+    ``content_hash`` is that of the file as it was seen last, ``indexed_hash`` that of the version whose chunks answer
+    (None: none yet), and ``indexed_with`` names the settings and the model they were made with.
+    """
+
+    id: str
+    path: str
+    title: str
+    metadata: dict[str, JsonValue] | None
+    content_hash: str
+    status: DocumentStatus
+    error: str | None
+    warning: str | None
+    chunk_count: int
+    indexed_hash: str | None
+    indexed_with: str | None
+    created_at: str
+    updated_at: str
+
+    def to_dict(self, base_folder: str) -> dict[str, JsonValue]:
+        """The record as ``kbapp documents --json`` shows it."""
+        return {
+            "id": self.id,
+            "path": self.path,
+            "source": source_of(base_folder, self.path),
+            "file_name": PurePosixPath(self.path).name,
+            "category": domain_of(self.path),
+            "title": self.title,
+            "metadata": self.metadata,
+            "status": self.status.value,
+            "error": self.error,
+            "warning": self.warning,
+            "chunk_count": self.chunk_count,
+            "content_hash": self.content_hash,
+            "created_at": self.created_at,
+            "updated_at": self.updated_at,
+        }

@@ -45,6 +45,14 @@ class VectorHit:
     distance: float
 
 
+@dataclass(frozen=True, slots=True)
+class FullTextHit:
+    """One chunk found by full text; ``score`` is BM25, greater is better, comparable within one query only."""
+
+    chunk_id: str
+    score: float
+
+
 class VectorIndex(Protocol):
     """L1: the vectors of the chunks. Thread-safe; every method may raise ``IndexUnavailable``."""
 

@@ -1,0 +1,144 @@
+"""The SQLite file of the state folder: connections, transactions, errors.
+
+WAL mode; one writer at a time (``BEGIN IMMEDIATE``), readers from a small pool of their own connections, so that a
+lookup never waits for indexing. sqlite-utils is imported only when a migration is pending (it imports pandas, 0.35 s).
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock
+
+from kbapp.domain.errors import IndexUnavailable
+
+MIGRATION_SET = "kbapp"
+MIGRATION_NAMES = ("V001", "V002", "V003", "V004", "V005")  # those of migrations.py, known without importing it
+BUSY_TIMEOUT_SECONDS = 10.0
+
+
+class Database:
+    """Thread-safe; opened and migrated at the first use; whoever made it closes it.
+
+    Every method raises ``IndexUnavailable`` with a sentence when SQLite cannot do what is asked.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self._lock = threading.Lock()  # guards the fields; never held during a statement of a caller
+        self._write_lock = threading.RLock()  # held for a whole transaction
+        self._writer: sqlite3.Connection | None = None
+        self._idle_readers: list[sqlite3.Connection] = []
+        self._generation = 0
+
+    @contextmanager
+    def write(self) -> Iterator[sqlite3.Connection]:
+        """One transaction: committed at the end, rolled back when an exception leaves the block."""
+        with self._write_lock, self._translated():
+            with self._lock:
+                connection = self._open_writer()
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+            except BaseException:
+                connection.rollback()
+                raise
+            connection.commit()
+
+    @contextmanager
+    def read(self) -> Iterator[sqlite3.Connection]:
+        """A connection for reading: sees what was committed last."""
+        with self._translated():
+            with self._lock:
+                self._open_writer()
+                generation = self._generation
+                connection = self._idle_readers.pop() if self._idle_readers else None
+            if connection is None:
+                connection = self._connect()
+                connection.execute("PRAGMA query_only = ON")
+            try:
+                yield connection
+            finally:
+                with self._lock:
+                    keep = generation == self._generation
+                    if keep:
+                        self._idle_readers.append(connection)
+                if not keep:
+                    connection.close()
+
+    def close(self) -> None:
+        """Close all connections; the next use opens anew."""
+        with self._write_lock, self._lock:
+            for connection in [*self._idle_readers, *([self._writer] if self._writer else [])]:
+                connection.close()
+            self._idle_readers.clear()
+            self._writer = None
+            self._generation += 1
+
+    def _open_writer(self) -> sqlite3.Connection:
+        if self._writer is None:
+            self.file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            connection = self._connect()
+            try:
+                connection.execute("PRAGMA journal_mode = WAL")
+                connection.execute("PRAGMA synchronous = NORMAL")
+                self._migrate(connection)
+            except BaseException:
+                connection.close()
+                raise
+            self._writer = connection
+        return self._writer
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self.file, timeout=BUSY_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False
+        )
+        connection.row_factory = sqlite3.Row
+        return connection
+
+    def _migrate(self, connection: sqlite3.Connection) -> None:
+        applied = _applied_migrations(connection)
+        newer = sorted(applied - set(MIGRATION_NAMES))
+        if newer:
+            raise IndexUnavailable(
+                f"{self.file} was written by a newer kbapp (it has {newer[-1]}):"
+                " update kbapp, or name another --state-dir"
+            )
+        if applied == set(MIGRATION_NAMES):
+            return
+        from sqlite_utils import Database as UtilsDatabase
+
+        from kbapp.adapters.migrations import migrations
+
+        with FileLock(self.file.with_suffix(".lock"), timeout=BUSY_TIMEOUT_SECONDS):
+            migrations.apply(UtilsDatabase(connection))
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise IndexUnavailable(f"the database {self.file} cannot be used ({error}): {_way_out(error)}") from error
+        except OSError as error:
+            raise IndexUnavailable(f"{self.file} cannot be used ({error}): name another --state-dir") from error
+
+
+def _applied_migrations(connection: sqlite3.Connection) -> set[str]:
+    table = connection.execute("SELECT 1 FROM sqlite_master WHERE name = '_sqlite_migrations'").fetchone()
+    if table is None:
+        return set()
+    rows = connection.execute("SELECT name FROM _sqlite_migrations WHERE migration_set = ?", (MIGRATION_SET,))
+    return {row["name"] for row in rows}
+
+
+def _way_out(error: sqlite3.Error) -> str:
+    text = str(error)
+    if "locked" in text:
+        return "another process is writing; try again"
+    if "malformed" in text or "not a database" in text:
+        return "move it away and run `kbapp index`; the documents are not touched"
+    return "check that the folder is writable and the disk is not full, or name another --state-dir"

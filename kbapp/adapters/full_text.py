@@ -1,0 +1,44 @@
+"""Full text over the chunks in SQLite FTS5: BM25 over tokens that our own code has cut.
+
+FTS5's query language never sees a person's text: every token is quoted, and a query without tokens does not reach
+MATCH.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kbapp.adapters.database import Database
+from kbapp.domain.ports import FullTextHit
+from kbapp.domain.tokens import tokens_of
+
+MAX_QUERY_TOKENS = 200  # the rest of a long query adds little and costs a posting list each
+
+
+class FullTextIndex:
+    """Table ``chunk_fts``; rows are written by ``DocumentRecords``. Thread-safe; raises ``IndexUnavailable``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def search(self, query: str, limit: int) -> list[FullTextHit]:
+        """At most ``limit`` chunks that hold any token of the query, best first, ties by id."""
+        tokens = list(dict.fromkeys(tokens_of(query)))[:MAX_QUERY_TOKENS]
+        if not tokens:
+            return []
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT chunk.id, -bm25(chunk_fts) AS score FROM chunk_fts JOIN chunk ON chunk.row = chunk_fts.rowid"
+                " WHERE chunk_fts MATCH ? ORDER BY bm25(chunk_fts), chunk.id LIMIT ?",
+                (" OR ".join(f'"{token}"' for token in tokens), limit),
+            ).fetchall()
+        return [FullTextHit(row["id"], row["score"]) for row in rows]
+
+    def chunk_frequencies(self, tokens: Sequence[str]) -> dict[str, int]:
+        """In how many chunks each token stands; a token that stands in none is left out."""
+        known = tokens[:MAX_QUERY_TOKENS]
+        with self._database.read() as connection:
+            rows = connection.execute(
+                f"SELECT term, doc FROM chunk_fts_terms WHERE term IN ({','.join('?' * len(known))})", list(known)
+            ).fetchall()
+        return {row["term"]: row["doc"] for row in rows}
