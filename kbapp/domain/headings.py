@@ -8,17 +8,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from markdown_it.token import Token
+
 from kbapp.domain.html_parts import html_parts
 from kbapp.domain.markdown_blocks import markdown, parse_tokens
 
 if TYPE_CHECKING:
-    from markdown_it.token import Token
     from markdown_it.utils import EnvType
 
-MAX_TITLE_CHARACTERS = (
-    200  # a setext heading may be a paragraph of any length; as a title it would drown every breadcrumb
-)
-MAX_INLINE_CHARACTERS = 500  # markdown-it's inline rules are quadratic on hostile text
+# A setext heading may be a paragraph of any length; as a title it would drown every breadcrumb.
+MAX_TITLE_CHARACTERS = 200
+# markdown-it's inline rules are quadratic in the length and in the opening brackets of hostile text.
+MAX_INLINE_CHARACTERS = 300
+MAX_BRACKETS = 12
 
 _HEADING_CANDIDATE = re.compile(r"^ {0,3}(?:#|(?:=++|-++)[ \t]*+$)|<h[1-6]", re.MULTILINE | re.IGNORECASE)
 _HTML_HEADING = re.compile(r"<h[1-6]", re.IGNORECASE)
@@ -37,10 +39,10 @@ class Heading:
 
 
 def parse_headings(body: str, literal_lines: int = 0) -> tuple[Heading, ...]:
-    """The headings of a body with ``\\n`` line ends, in order.
+    """The headings of a body with LF line ends, in order.
 
-    Only headings at the top level count: one inside a quote or a list item heads that quote or item, not what follows it. A
-    heading without any text names nothing and is no heading. The first ``literal_lines`` lines hold none.
+    Only headings at the top level count: one inside a quote or a list item heads that quote or item, not what follows
+    it. A heading without any text names nothing and is no heading. The first ``literal_lines`` lines hold none.
     """
     text = _without_first_lines(body, literal_lines)
     if not _HEADING_CANDIDATE.search(text):
@@ -96,6 +98,8 @@ def _tidy(text: str) -> str:
 
 
 def _inline_tokens(content: str, references: EnvType) -> list[Token]:
+    if content.count("[") > MAX_BRACKETS:
+        return [Token("text", "", 0, content=content)]
     tokens: list[Token] = []
     markdown().inline.parse(content, markdown(), references, tokens)
     return tokens
@@ -125,7 +129,7 @@ class _HtmlHeadings:
         self._text = ""
 
     def read(self, content: str, first_line: int) -> Iterator[Heading]:
-        """Headings of one HTML block. One that has its text ends with the block, one that has none may go on in the next."""
+        """Headings of one HTML block. One that has its text ends with the block, one without may go on in the next."""
         if self._text and not content.lstrip().lower().startswith("</h"):
             yield from self.close()
         if self._level or _HTML_HEADING.search(content):
@@ -138,7 +142,7 @@ class _HtmlHeadings:
             yield from self.close()
 
     def read_paragraph(self, content: str, first_line: int, references: EnvType) -> Iterator[Heading]:
-        """Headings in a paragraph: ``<a id="x"></a><h2>…</h2>``, or the text of an ``<h2>`` that stands alone above it."""
+        """Headings in a paragraph: ``<a id="x"></a><h2>…</h2>``, or the text of an ``<h2>`` alone above it."""
         if self._text:
             yield from self.close()
         if not self._level and not _HTML_HEADING.search(content):

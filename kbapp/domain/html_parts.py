@@ -14,7 +14,7 @@ _RAW_TEXT = frozenset({"script", "style", "textarea", "pre", "title"})
 
 @dataclass(frozen=True, slots=True)
 class HtmlPart:
-    """A tag (``tag`` lower-case, ``closing`` for an end tag) or, with an empty ``tag``, text with its entities unresolved."""
+    """A tag in lower case, ``closing`` for an end tag; or, with an empty ``tag``, text with its entities unresolved."""
 
     tag: str
     closing: bool

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
     from markdown_it.utils import EnvType
 
-# markdown-it drops everything after a block nested deeper than maxNesting. Ours ends nesting earlier: a quote or list deeper
-# than this is plain paragraph text, so that the limit of markdown-it is never met.
+# markdown-it drops everything after a block nested deeper than maxNesting. Nesting ends earlier here: a quote or list
+# deeper than this is plain paragraph text, so that the limit of markdown-it is never met.
 NESTING_LIMIT = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One block: ``kind`` is markdown-it's token type without ``_open``; lines are 1-based, inclusive, within the text."""
+    """One block: ``kind`` is its markdown-it token type without ``_open``, lines are 1-based, inclusive."""
 
     kind: str
     first_line: int
@@ -39,7 +39,7 @@ def markdown() -> MarkdownIt:
 
 
 def parse_tokens(text: str, references: EnvType) -> list[Token]:
-    """The block tokens of a text with ``\\n`` line ends; inline content is left unparsed, which keeps this linear."""
+    """The block tokens of a text with LF line ends; inline content is left unparsed, which keeps this linear."""
     parser = markdown()
     return parser.block.parse(text, parser, references, []) or []
 

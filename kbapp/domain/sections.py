@@ -15,7 +15,7 @@ PATH_SEPARATOR = " > "
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading and the lines up to the next heading of any level; ``heading`` is None for the text before the first one.
+    """A heading and the lines up to the next one of any level; ``heading`` is None for the text before the first.
 
     ``path`` holds the headings from the outermost to this section's own. Lines are 1-based, inclusive, within the body.
     """
@@ -42,7 +42,7 @@ class SectionText:
 
 
 def heading_paths(headings: Sequence[Heading]) -> Iterator[tuple[Heading, ...]]:
-    """For each heading the headings above it and itself: the stack of C2, whose top goes while its level is not smaller."""
+    """For each heading those above it and itself: the stack of C2, whose top goes while its level is not smaller."""
     stack: list[Heading] = []
     for heading in headings:
         while stack and stack[-1].level >= heading.level:
@@ -69,8 +69,8 @@ def split_sections(body: str, headings: Sequence[Heading]) -> tuple[Section, ...
 def section_text(body: str, headings: Sequence[Heading], title: str, document_title: str = "") -> SectionText | None:
     """The section that ``title`` names, subsections included; None when no section or more than one is meant.
 
-    The title is looked for as written, then without regard to case and width, then as a path ``A > B``, then as the beginning
-    of exactly one title. Of several sections with the same title the first is meant; a path tells them apart.
+    The title is looked for as written, then without regard to case and width, then as a path ``A > B``, then as the
+    beginning of exactly one title. Of several sections with the same title the first is meant; a path tells them apart.
     """
     position = _find(headings, title, document_title)
     if position is None:
