@@ -97,6 +97,11 @@ class DocumentRecords:
         with self._database.read() as connection:
             return {row["id"] for row in connection.execute("SELECT id FROM chunk")}
 
+    def document_count(self) -> int:
+        """How many documents have chunks in force."""
+        with self._database.read() as connection:
+            return int(connection.execute("SELECT count(*) FROM api_document WHERE chunk_count > 0").fetchone()[0])
+
     def chunk_count(self) -> int:
         """How many chunks are in force."""
         with self._database.read() as connection:

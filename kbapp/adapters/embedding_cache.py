@@ -6,7 +6,6 @@ change at a rename.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -15,11 +14,6 @@ from kbapp.adapters.database import Database
 from kbapp.domain.ports import Vectors
 
 _MAX_PARAMETERS = 500
-
-
-def text_hash(text: str) -> str:
-    """SHA-256 of a text, in hex."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class EmbeddingCache:

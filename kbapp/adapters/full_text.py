@@ -42,3 +42,12 @@ class FullTextIndex:
                 f"SELECT term, doc FROM chunk_fts_terms WHERE term IN ({','.join('?' * len(known))})", list(known)
             ).fetchall()
         return {row["term"]: row["doc"] for row in rows}
+
+    def is_consistent(self) -> bool:
+        """Whether every chunk has its full-text row and no other row is there."""
+        with self._database.read() as connection:
+            row = connection.execute(
+                "SELECT (SELECT count(*) FROM chunk WHERE row NOT IN (SELECT rowid FROM chunk_fts))"
+                " + (SELECT count(*) FROM chunk_fts WHERE rowid NOT IN (SELECT row FROM chunk)) AS differences"
+            ).fetchone()
+        return row["differences"] == 0

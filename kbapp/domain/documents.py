@@ -199,3 +199,19 @@ class DocumentRecord:
             "created_at": self.created_at,
             "updated_at": self.updated_at,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class FileProblem:
+    """A file or folder that could not be looked at, with a sentence that says why."""
+
+    path: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileScan:
+    """The documents found under the knowledge base, by path, and the problems met on the way."""
+
+    paths: tuple[str, ...]
+    problems: tuple[FileProblem, ...]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from kbapp.domain.documents import StoredChunk
+from kbapp.domain.documents import Document, DocumentRecord, FileScan, KnowledgeEntry, StoredChunk
+from kbapp.domain.keyword_matching import KeywordMatch
 
 Vectors = npt.NDArray[np.float32]
 
@@ -70,3 +71,108 @@ class VectorIndex(Protocol):
 
     def close(self) -> None:
         """Release the engine."""
+
+
+class KeywordIndex(Protocol):
+    """L0: entries by keyword and title, in memory. Thread-safe."""
+
+    def match(self, query: str) -> list[KeywordMatch]:
+        """The matching entries of the best tier present, best first, ties by path."""
+
+    def replace(self, entries: Iterable[KnowledgeEntry]) -> None:
+        """Hold these entries and no others."""
+
+    def put(self, entry: KnowledgeEntry) -> None:
+        """Add or replace one document's entry."""
+
+    def remove(self, path: str) -> None:
+        """Forget a document; an unknown path is ignored."""
+
+    def entries(self) -> tuple[KnowledgeEntry, ...]:
+        """All entries, by path."""
+
+
+class DocumentFiles(Protocol):
+    """The files of the knowledge base; what one of them cannot give is a ``UserError`` that names it."""
+
+    @property
+    def base_folder(self) -> str:
+        """The name of the base folder, first part of every ``source``."""
+
+    def scan(self) -> FileScan:
+        """All documents that are there now, by path, and what could not be looked at."""
+
+    def read_bytes(self, path: str) -> bytes:
+        """The bytes of a document."""
+
+    def parse(self, path: str, data: bytes) -> Document:
+        """A document from its bytes."""
+
+    def read(self, path: str) -> Document:
+        """``parse`` of ``read_bytes``."""
+
+    def read_entry(self, path: str) -> KnowledgeEntry | None:
+        """The L0 entry alone, faster than ``read``."""
+
+    def resolve(self, path: str) -> str:
+        """The relative path of a document, from it or from its ``source``."""
+
+
+class DocumentRecords(Protocol):
+    """Records and chunk sets; which chunk is in force is said here. Methods may raise ``IndexUnavailable``."""
+
+    def documents(self) -> dict[str, DocumentRecord]:
+        """All records by relative path, in the order of the paths."""
+
+    def document_count(self) -> int:
+        """How many documents have chunks in force."""
+
+    def save(self, records: Iterable[DocumentRecord]) -> None:
+        """Insert or update records by id, in one transaction; paths may change places."""
+
+    def commit_chunks(self, record: DocumentRecord, chunks: Sequence[StoredChunk]) -> None:
+        """Put a document's new chunk set in force together with its record."""
+
+    def delete(self, document_id: str) -> None:
+        """Remove a record with its chunks."""
+
+    def chunks_of(self, document_id: str) -> tuple[StoredChunk, ...]:
+        """The chunk set in force of one document, in order."""
+
+    def chunks(self, chunk_ids: Sequence[str]) -> dict[str, StoredChunk]:
+        """The chunks in force among these ids."""
+
+    def chunk_ids(self) -> set[str]:
+        """The ids of all chunks in force."""
+
+    def chunk_count(self) -> int:
+        """How many chunks are in force."""
+
+    def state(self, name: str) -> str | None:
+        """A value kept for the index as a whole."""
+
+    def set_state(self, name: str, value: str) -> None:
+        """Keep a value for the index as a whole."""
+
+
+class FullText(Protocol):
+    """Full text over the chunks in force. Methods may raise ``IndexUnavailable``."""
+
+    def search(self, query: str, limit: int) -> list[FullTextHit]:
+        """At most ``limit`` chunks that hold any token of the query, best first, ties by id."""
+
+    def chunk_frequencies(self, tokens: Sequence[str]) -> dict[str, int]:
+        """In how many chunks each token stands; a token that stands in none is left out."""
+
+    def is_consistent(self) -> bool:
+        """Whether every chunk has its full-text row and no other row is there."""
+
+
+class EmbeddingCache(Protocol):
+    """Vectors by hash of the text, of one model. Methods may raise ``IndexUnavailable``."""
+
+    def get(self, hashes: Sequence[str]) -> dict[str, Vectors]:
+        """The cached vectors among these text hashes, each ``(dimension,)``."""
+
+    def put(self, vectors: Mapping[str, Vectors]) -> None:
+        """Keep vectors by text hash."""

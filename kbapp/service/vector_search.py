@@ -1,0 +1,156 @@
+"""L1: a query into graded candidates: embed, search, fuse full text in, complete the evidence, grade (Q2, Q9, G7)."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kbapp.domain.documents import StoredChunk
+from kbapp.domain.errors import IndexUnavailable
+from kbapp.domain.fusion import FusedHit, fuse_by_rank
+from kbapp.domain.ports import DocumentRecords, Embedder, EmbeddingCache, FullText, FullTextHit, VectorIndex, Vectors
+from kbapp.domain.relevance import (
+    CandidateEvidence,
+    RelevanceLevel,
+    RelevanceProfile,
+    Thresholds,
+    level_of,
+)
+from kbapp.domain.tokens import content_tokens, tokens_of
+
+
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """How L1 searches; the names of the settings stand in ``docs/settings.md``."""
+
+    top_k: int
+    candidates: int
+    fusion_min_documents: int
+    thresholds: Thresholds
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A chunk with all that it is graded by; ``level`` None: not a result."""
+
+    stored: StoredChunk
+    hit: FusedHit
+    evidence: CandidateEvidence
+    similarity: float
+    level: RelevanceLevel | None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchOutcome:
+    """The best candidates, best first, the times of the stages, and what was missing (None: nothing)."""
+
+    candidates: tuple[Candidate, ...]
+    embed_ms: float
+    search_ms: float
+    full_text_problem: str | None
+
+    @property
+    def results(self) -> tuple[Candidate, ...]:
+        """The candidates that are good enough to be given."""
+        return tuple(candidate for candidate in self.candidates if candidate.level is not None)
+
+
+class VectorSearch:
+    """L1 with full text fused in; holds no state of its own. Thread-safe as its ports are."""
+
+    def __init__(
+        self,
+        *,
+        embedder: Embedder,
+        vectors: VectorIndex,
+        full_text: FullText,
+        records: DocumentRecords,
+        cache: EmbeddingCache,
+        profile: RelevanceProfile,
+        options: SearchOptions,
+    ) -> None:
+        self._embedder = embedder
+        self._vectors = vectors
+        self._full_text = full_text
+        self._records = records
+        self._cache = cache
+        self.profile = profile
+        self.options = options
+
+    def search(self, query: str) -> SearchOutcome:
+        """The best ``top_k`` candidates for a query.
+
+        Raises:
+            IndexUnavailable: vectors cannot be had, so that nothing can be graded.
+        """
+        start = time.perf_counter()
+        vector = self._embedder.embed_queries([query])[0]
+        embedded = time.perf_counter()
+        vector_hits = self._vectors.search(vector, self.options.candidates)
+        text_hits, problem = self._full_text_hits(query)
+        distances = {hit.chunk_id: hit.distance for hit in vector_hits}
+        fused = fuse_by_rank([hit.chunk_id for hit in vector_hits], [hit.chunk_id for hit in text_hits])
+        best = self._in_force(fused)
+        distances |= self._missing_distances(vector, [chunk for _, chunk in best if chunk.id not in distances])
+        candidates = self._grade(query, [(hit, chunk) for hit, chunk in best if chunk.id in distances], distances)
+        ended = time.perf_counter()
+        return SearchOutcome(candidates, (embedded - start) * 1000, (ended - embedded) * 1000, problem)
+
+    def _full_text_hits(self, query: str) -> tuple[list[FullTextHit], str | None]:
+        try:
+            if self._records.document_count() < self.options.fusion_min_documents:
+                return [], None
+            return self._full_text.search(query, self.options.candidates), None
+        except IndexUnavailable as error:
+            return [], str(error)
+
+    def _in_force(self, fused: Sequence[FusedHit]) -> list[tuple[FusedHit, StoredChunk]]:
+        """The best ``top_k`` hits whose chunk is in force: a hit that SQLite does not know does not exist (design §5)."""
+        chunks = self._records.chunks([hit.chunk_id for hit in fused])
+        return [(hit, chunks[hit.chunk_id]) for hit in fused if hit.chunk_id in chunks][: self.options.top_k]
+
+    def _missing_distances(self, vector: Vectors, chunks: Sequence[StoredChunk]) -> dict[str, float]:
+        """Squared L2 distances of chunks that full text alone found (Q9)."""
+        cached = self._cache.get([chunk.content_hash for chunk in chunks]) if chunks else {}
+        return {
+            chunk.id: float(np.sum((cached[chunk.content_hash] - vector) ** 2))
+            for chunk in chunks
+            if chunk.content_hash in cached
+        }
+
+    def _grade(
+        self, query: str, best: Sequence[tuple[FusedHit, StoredChunk]], distances: dict[str, float]
+    ) -> tuple[Candidate, ...]:
+        weights = self._token_weights(query)
+        candidates = []
+        for hit, chunk in best:
+            evidence = CandidateEvidence(distances[chunk.id], _coverage(weights, chunk), len(weights))
+            similarity = self.profile.similarity(evidence, self.options.thresholds)
+            level = level_of(similarity, self.options.thresholds)
+            candidates.append(Candidate(chunk, hit, evidence, similarity, level))
+        return tuple(candidates)
+
+    def _token_weights(self, query: str) -> dict[str, float]:
+        """Content tokens of the query with their rarity: BM25's idf, ``ln(1 + (N − n + 0.5) / (n + 0.5))``."""
+        tokens = content_tokens(query)
+        try:
+            frequencies = self._full_text.chunk_frequencies(tokens)
+            total = self._records.chunk_count()
+        except IndexUnavailable:
+            return dict.fromkeys(tokens, 1.0)
+        return {
+            token: math.log(1 + (total - frequencies.get(token, 0) + 0.5) / (frequencies.get(token, 0) + 0.5))
+            for token in tokens
+        }
+
+
+def _coverage(weights: dict[str, float], chunk: StoredChunk) -> float:
+    total = sum(weights.values())
+    if not total:
+        return 0.0
+    held = set(tokens_of(chunk.chunk.embedded_text))
+    return sum(weight for token, weight in weights.items() if token in held) / total

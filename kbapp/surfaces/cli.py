@@ -1,0 +1,227 @@
+"""The command ``kbapp``: one method of the knowledge base per command, JSON or text out."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+from kbapp.bootstrap import open_knowledge_base
+from kbapp.domain.documents import JsonValue
+from kbapp.domain.errors import IndexUnavailable, KbError, UserError
+from kbapp.service.knowledge_base import KnowledgeBase
+from kbapp.service.lookup import LookupRequest
+from kbapp.settings import Settings
+from kbapp.surfaces import cli_text
+from kbapp.surfaces.progress import ProgressLine
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The global options."""
+
+    root: Path | None
+    state_dir: Path | None
+    config: Path | None
+
+    def settings(self) -> Settings:
+        """Settings with the command line's folders on top.
+
+        Raises:
+            UserError: a setting is wrong, or an explicit root does not exist.
+        """
+        overrides = {}
+        if self.root is not None:
+            if not self.root.is_dir():
+                raise UserError(f"--root {self.root} is not a folder: name the folder of your documents")
+            overrides["knowledge.base-path"] = str(self.root.absolute())
+        if self.state_dir is not None:
+            overrides["state-dir"] = str(self.state_dir.absolute())
+        return Settings.load(self.config, overrides=overrides)
+
+    @contextmanager
+    def open(self) -> Iterator[KnowledgeBase]:
+        """The knowledge base that these options name."""
+        with open_knowledge_base(self.settings()) as kb:
+            yield kb
+
+
+class KbappGroup(click.Group):
+    """Turns our own errors into one line on stderr and exit status 1."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run a command; an error of the user never shows a traceback."""
+        try:
+            return super().invoke(ctx)
+        except KbError as error:
+            raise click.ClickException(cli_text.plain(" ".join(str(error).split()))) from error
+        except BrokenPipeError:
+            _leave_quietly()
+
+
+pass_options = click.make_pass_decorator(Options)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON value on stdout.")
+
+
+@click.group(cls=KbappGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--root", type=click.Path(path_type=Path), help="Folder of the documents (knowledge.base-path).")
+@click.option("--state-dir", type=click.Path(path_type=Path), help="Folder of the database and the vectors (state-dir).")
+@click.option("--config", type=click.Path(path_type=Path), help="Settings file; default kbapp.yaml when there is one.")
+@click.option("--verbose", "-v", is_flag=True, help="Show on stderr how each lookup was decided.")
+@click.version_option(version("kbapp"), prog_name="kbapp")
+@click.pass_context
+def main(ctx: click.Context, root: Path | None, state_dir: Path | None, config: Path | None, verbose: bool) -> None:
+    """Look things up in a folder of Markdown documents."""
+    _set_up_logging(verbose=verbose)
+    ctx.obj = Options(root, state_dir, config)
+
+
+@main.command()
+@json_option
+@pass_options
+def index(options: Options, as_json: bool) -> None:
+    """Bring the indexes in line with the documents."""
+    with options.open() as kb, ProgressLine("indexing") as progress:
+        report = kb.reindex(progress.show)
+    if not report.documents:
+        click.echo(_no_documents(options), err=True)
+    _print(as_json, cli_text.index_values(report), lambda: cli_text.index_text(report))
+
+
+@main.command()
+@click.argument("query")
+@click.option("--session", metavar="ID", help="The conversation that asks.")
+@click.option("--section", metavar="TITLE", help="Give this section of the document that is found.")
+@click.option("--missing-dimension", metavar="TEXT", help="What the earlier results lack.")
+@click.option("--force", is_flag=True, help="Give content again that this session was given.")
+@click.option("--explain", is_flag=True, help="Show what the executor does not see: matches, distances, thresholds.")
+@json_option
+@pass_options
+def lookup(
+    options: Options,
+    query: str,
+    session: str | None,
+    section: str | None,
+    missing_dimension: str | None,
+    force: bool,
+    explain: bool,
+    as_json: bool,
+) -> None:
+    """Look QUERY up as an agent does."""
+    with options.open() as kb:
+        _refresh(kb)
+        result, invocation = kb.explained_lookup(LookupRequest(query, session, section, missing_dimension, force))
+    values = result.to_dict() | ({"explain": invocation.to_dict()} if explain else {})
+    _print(as_json, values, lambda: cli_text.lookup_text(result, invocation if explain else None))
+
+
+@main.command()
+@json_option
+@pass_options
+def documents(options: Options, as_json: bool) -> None:
+    """List the documents with their state."""
+    with options.open() as kb:
+        _refresh(kb)
+        records = kb.documents()
+        values: list[JsonValue] = [record.to_dict(kb.base_folder) for record in records]
+    _print(as_json, values, lambda: cli_text.documents_text(records))
+
+
+@main.command()
+@click.argument("path")
+@json_option
+@pass_options
+def chunks(options: Options, path: str, as_json: bool) -> None:
+    """Show the chunks of the document PATH."""
+    with options.open() as kb:
+        _refresh(kb)
+        stored = kb.chunks(path)
+        values: list[JsonValue] = [chunk.to_metadata(kb.base_folder) for chunk in stored]
+    _print(as_json, values, lambda: cli_text.chunks_text(stored))
+
+
+@main.command()
+@json_option
+@pass_options
+def doctor(options: Options, as_json: bool) -> None:
+    """Check the installation and whether all indexes agree."""
+    with options.open() as kb:
+        health = kb.health()
+    _print(as_json, health.to_dict(), lambda: cli_text.health_text(health))
+
+
+@main.command()
+@pass_options
+def prompt(options: Options) -> None:
+    """Ask questions one per line, from the keyboard or a pipe; an empty line at the keyboard ends."""
+    with options.open() as kb:
+        _refresh(kb)
+        for query in _questions():
+            try:
+                result = kb.lookup(query)
+            except UserError as error:
+                click.echo(cli_text.plain(str(error)))
+                continue
+            click.echo(f"? {cli_text.plain(query)}\n{cli_text.lookup_text(result, None)}\n")
+
+
+@main.command()
+@pass_options
+def app(options: Options) -> None:
+    """Open the app in the browser."""
+    from kbapp.surfaces.app_launcher import launch
+
+    sys.exit(launch(root=options.root, state_dir=options.state_dir, config=options.config))
+
+
+def _questions() -> Iterator[str]:
+    if not sys.stdin.isatty():
+        yield from (line for line in (raw.strip() for raw in sys.stdin) if line)
+        return
+    while True:
+        try:
+            query = input("lookup> ").strip()
+        except (EOFError, KeyboardInterrupt):
+            return
+        if not query:
+            return
+        yield query
+
+
+def _refresh(kb: KnowledgeBase) -> None:
+    """Follow the files before answering; when that cannot be now, answer from what is there and say so."""
+    try:
+        with ProgressLine("indexing") as progress:
+            report = kb.refresh(progress.show)
+    except IndexUnavailable as error:
+        click.echo(f"the index is not refreshed: {error}", err=True)
+        return
+    for problem in report.failed:
+        click.echo(f"not indexed: {cli_text.plain(f'{problem.path}: {problem.error}')}", err=True)
+
+
+def _no_documents(options: Options) -> str:
+    return f"{options.settings().base_folder} holds no .md file: put one there, or name another folder with --root"
+
+
+def _print(as_json: bool, values: JsonValue, text: Callable[[], str]) -> None:
+    click.echo(json.dumps(values, ensure_ascii=False, indent=2) if as_json else text())
+
+
+def _set_up_logging(*, verbose: bool) -> None:
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(message)s", force=True)
+    logging.getLogger("kbapp").setLevel(logging.DEBUG if verbose else logging.WARNING)
+
+
+def _leave_quietly() -> NoReturn:
+    """The reader of a pipe is gone: nothing is left to say."""
+    sys.stdout = None  # type: ignore[assignment]  # keeps the interpreter from flushing into the closed pipe
+    sys.exit(0)

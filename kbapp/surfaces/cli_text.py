@@ -1,0 +1,138 @@
+"""Values as text for a terminal and as the JSON of the commands."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+from kbapp.domain.documents import DocumentRecord, FileProblem, JsonValue, StoredChunk
+from kbapp.domain.invocation import Invocation
+from kbapp.domain.lookup_result import LookupResult
+from kbapp.service.health import Health
+from kbapp.service.indexing import ChangeKind, IndexReport
+
+
+def plain(text: str) -> str:
+    """Text from files and queries without terminal escapes and other control characters."""
+    return "".join(
+        character if character in "\n\t" or unicodedata.category(character) not in ("Cc", "Cs") else "\ufffd"
+        for character in text
+    )
+
+
+def index_values(report: IndexReport) -> dict[str, JsonValue]:
+    """The JSON of ``kbapp index``."""
+    return {
+        "documents": report.documents,
+        "entries": report.entries,
+        "indexed": report.count(ChangeKind.ADDED, ChangeKind.UPDATED),
+        "renamed": report.count(ChangeKind.RENAMED),
+        "unchanged": report.unchanged,
+        "removed": report.count(ChangeKind.REMOVED),
+        "failed": [{"path": problem.path, "error": problem.error} for problem in report.failed],
+        "warnings": [{"path": problem.path, "warning": problem.error} for problem in report.warnings],
+        "chunks": report.chunks,
+        "embedded": report.embedded,
+        "seconds": round(report.seconds, 3),
+    }
+
+
+def index_text(report: IndexReport) -> str:
+    """What an index run did, for people."""
+    values = index_values(report)
+    lines = [
+        f"{report.documents} documents, {report.entries} in the keyword index, {report.chunks} chunks",
+        f"{values['indexed']} indexed, {values['renamed']} renamed, {report.unchanged} unchanged,"
+        f" {values['removed']} removed; {report.embedded} chunks embedded in {report.seconds:.1f} s",
+        *_problem_lines("warning", report.warnings),
+        *_problem_lines("failed", report.failed),
+    ]
+    return plain("\n".join(lines))
+
+
+def lookup_text(result: LookupResult, invocation: Invocation | None) -> str:
+    """A result for people; with the invocation also why it came out so."""
+    lines = [f"{result.relevance_level or 'NOT FOUND'}{f'  {result.completeness_hint}' if result.completeness_hint else ''}"]
+    if result.message:
+        lines.append(result.message)
+    if result.degraded:
+        lines.append(f"degraded: {result.degraded}")
+    if result.primary:
+        lines += ["", f"[L0] {result.primary.title}  ({result.primary.source})", _indented(result.primary.content)]
+    if result.supplement:
+        place = f"{result.supplement.breadcrumb}  ({result.supplement.source})"
+        lines += ["", f"[L1] {place}", _indented(result.supplement.content)]
+    if invocation:
+        lines += ["", *_explanation(invocation)]
+    return plain("\n".join(lines))
+
+
+def documents_text(records: Sequence[DocumentRecord]) -> str:
+    """One line per document."""
+    if not records:
+        return "no documents"
+    return plain(
+        "\n".join(
+            f"{record.status.value:8} {record.chunk_count:4} chunks  {record.path}  {record.title}"
+            f"{f'  – {record.error or record.warning}' if record.error or record.warning else ''}"
+            for record in records
+        )
+    )
+
+
+def chunks_text(chunks: Sequence[StoredChunk]) -> str:
+    """The chunks of a document."""
+    return plain(
+        "\n\n".join(
+            f"[{stored.chunk.index + 1}/{stored.chunk.total}] {stored.chunk.breadcrumb}"
+            f"  (lines {stored.chunk.lines[0]}–{stored.chunk.lines[1]})\n{_indented(stored.chunk.content)}"
+            for stored in chunks
+        )
+        or "the document has no text"
+    )
+
+
+def health_text(health: Health) -> str:
+    """The findings of ``kbapp doctor``."""
+    engine = health.engine
+    lines = [
+        f"consistent: {'yes' if health.consistent else 'no'}",
+        f"model: {health.model}",
+        f"engine: {engine.role}{f' at {engine.uri}' if engine.uri else ''}"
+        f"{f', owner process {engine.owner_pid}' if engine.owner_pid else ''}",
+        *(f"{name}: {folder}" for name, folder in health.folders.items()),
+        ", ".join(f"{count} {name}" for name, count in health.counts.items()),
+        ", ".join(f"{name} {number}" for name, number in health.versions.items()),
+        *(f"problem: {item.problem} – {item.way_out}" for item in health.problems),
+    ]
+    return plain("\n".join(line for line in lines if line))
+
+
+def _problem_lines(label: str, problems: Iterable[FileProblem]) -> list[str]:
+    return [f"{label}: {problem.path}: {problem.error}" for problem in problems]
+
+
+def _explanation(invocation: Invocation) -> list[str]:
+    details = invocation.retrieval_details
+    lines = [
+        f"why: L0 {invocation.l0_match_count} match(es) in {invocation.l0_ms:.2f} ms;"
+        f" L1 {'called' if invocation.l1_called else 'not called'};"
+        f" similarity {details['l1_top_similarity']}, cosine {details['l1_top_cosine']}"
+    ]
+    for match in _rows(details["l0_matches"]):
+        lines.append(f"  L0 {match['document']}  score {match['score']}  coverage {match['coverage']}  {match['reason']}")
+    for candidate in _rows(details["l1_candidates"]):
+        lines.append(
+            f"  L1 {candidate['document']}  {candidate['breadcrumb']}  distance {candidate['distance']}"
+            f"  coverage {candidate['coverage']}  similarity {candidate['similarity']}  {candidate['level']}"
+            f"  ranks: vector {candidate['vector_rank']}, full text {candidate['full_text_rank']}"
+        )
+    return lines
+
+
+def _rows(value: JsonValue) -> list[dict[str, JsonValue]]:
+    return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"    {line}" if line else "" for line in text.split("\n"))
