@@ -1,0 +1,221 @@
+"""The vectors of the chunks in Milvus (L1).
+
+Milvus' L2 distance is the squared one (G1). Traps: hits with the same distance come in any order, and after a crash
+some come twice; a server gives 16,384 rows at most, limits flushes to one in ten seconds and needs none, while Milvus
+Lite searches by a slow path what is not flushed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TypeVar
+
+import numpy as np
+
+from kbapp.adapters.milvus_client import (
+    COLLECTION_NOT_FOUND,
+    MilvusClient,
+    MilvusLimits,
+    failure_code,
+    milvus_failures,
+)
+from kbapp.adapters.milvus_connection import Engine, MilvusConnection
+from kbapp.adapters.milvus_engine import EngineStatus
+from kbapp.adapters.milvus_schema import (
+    METRIC,
+    VECTOR_FIELD,
+    ChunkCollection,
+    Row,
+    batches,
+    check_vectors,
+    chunk_rows,
+    described_model,
+    ensure_collection,
+    is_chunk_id,
+    is_collection_of,
+    load_collection,
+)
+from kbapp.domain.documents import StoredChunk
+from kbapp.domain.ports import VectorHit, Vectors
+
+MAX_HITS = 16_384
+
+_T = TypeVar("_T")
+
+
+class MilvusIndex:
+    """``VectorIndex`` over one collection per model. Thread-safe; ``close()`` gives up the engine as well."""
+
+    def __init__(
+        self, engine: Engine, *, model_id: str, dimension: int, base_folder: str, limits: MilvusLimits | None = None
+    ) -> None:
+        self._engine = engine
+        self._base_folder = base_folder
+        self._limits = limits or MilvusLimits()
+        self._seconds = self._limits.write_seconds
+        self._connection = MilvusConnection(engine, self._limits, self._prepare)
+        self._collection = ChunkCollection("", model_id, dimension, is_lite=True)
+
+    def search(self, vector: Vectors, limit: int) -> list[VectorHit]:
+        """The nearest chunks of one unit vector ``(dimension,)``, nearest first, ties by chunk id.
+
+        Raises:
+            IndexUnavailable: the vector is of another model, or Milvus does not answer.
+        """
+        queries = np.atleast_2d(np.asarray(vector, dtype=np.float32))
+        check_vectors(queries, 1, self._collection)
+        if limit < 1:
+            return []
+        nearest: partial[list[VectorHit]] = partial(self._nearest, queries=queries.tolist(), limit=limit)
+        return self._connection.call(lambda client: _unless_missing(lambda: nearest(client), []))
+
+    def write(self, chunks: Sequence[StoredChunk], vectors: Vectors) -> None:
+        """Insert or replace chunks by id; they survive a kill when it returns.
+
+        Raises:
+            IndexUnavailable: the vectors are not ``(n, dimension)`` finite unit rows, or Milvus does not answer.
+            ValueError: an id that cannot be one.
+        """
+        vectors = np.asarray(vectors, dtype=np.float32)
+        if not chunks:
+            return
+        check_vectors(vectors, len(chunks), self._collection)
+        rows = chunk_rows(chunks, vectors, self._base_folder)
+        with self._engine.exclusive():
+            self._connection.call(lambda client: self._upsert(client, rows))
+
+    def delete(self, chunk_ids: Sequence[str]) -> None:
+        """Remove chunks by id; unknown ids are ignored.
+
+        Raises:
+            IndexUnavailable: Milvus does not answer.
+        """
+        ids = sorted({chunk_id for chunk_id in chunk_ids if is_chunk_id(chunk_id)})
+        if not ids:
+            return
+        with self._engine.exclusive():
+            self._connection.call(lambda client: self._remove(client, ids))
+
+    def chunk_ids(self) -> set[str]:
+        """The ids of all chunks held.
+
+        Raises:
+            IndexUnavailable: Milvus does not answer.
+        """
+        return self._connection.call(lambda client: _unless_missing(lambda: self._all_ids(client), set()))
+
+    def other_collections(self) -> tuple[str, ...]:
+        """The names of our collections that hold vectors of another model."""
+        return tuple(name for name in self._connection.call(self._our_collections) if name != self._collection.name)
+
+    def drop_other_collections(self) -> tuple[str, ...]:
+        """Delete the vectors of all other models; the names of what was deleted."""
+        with self._engine.exclusive():
+            names = self.other_collections()
+            self._connection.call(lambda client: self._drop(client, names))
+        return names
+
+    def stored_models(self) -> tuple[str, ...]:
+        """``model (dimension)`` of each collection, so that a changed model can be explained."""
+        return self._connection.call(self._models)
+
+    def status(self) -> EngineStatus:
+        """Where the vectors are, asked now; never raises ``IndexUnavailable``."""
+        return self._connection.status()
+
+    def close(self) -> None:
+        """End the connection and give up the engine; may be called twice."""
+        self._connection.close()
+
+    def _prepare(self, client: MilvusClient) -> None:
+        """Once per connection: a collection that nobody has loaded since its server started is not searched."""
+        is_lite = "lite" in str(client.get_server_version(timeout=self._seconds))
+        self._collection = replace(self._collection, store=self._engine.store, is_lite=is_lite)
+        if client.has_collection(self._collection.name, timeout=self._seconds):
+            load_collection(client, self._collection, self._seconds)
+
+    def _nearest(self, client: MilvusClient, queries: list[list[float]], limit: int) -> list[VectorHit]:
+        """Fetch more until all that tie with the last place are there and enough chunks are distinct."""
+        wanted = min(limit, MAX_HITS)
+        fetched = min(wanted + 1, MAX_HITS)  # each hit costs Milvus Lite 0.1 ms, and ties are rare
+        while True:
+            found = self._found(client, queries, fetched)
+            hits = distinct_hits(found)
+            is_settled = len(hits) > wanted and hits[wanted - 1].distance < hits[-1].distance
+            if is_settled or len(found) < fetched or fetched == MAX_HITS:
+                return hits[:wanted]
+            fetched = min(4 * fetched, MAX_HITS)
+
+    def _found(self, client: MilvusClient, queries: list[list[float]], count: int) -> list[VectorHit]:
+        found = client.search(
+            self._collection.name,
+            data=queries,
+            anns_field=VECTOR_FIELD,
+            limit=count,
+            output_fields=["id"],  # Milvus Lite takes none for all of them
+            search_params={"metric_type": METRIC},
+            timeout=self._limits.search_seconds,
+        )
+        return [VectorHit(str(hit["id"]), max(0.0, float(hit["distance"]))) for hit in found[0]]
+
+    def _upsert(self, client: MilvusClient, rows: list[Row]) -> None:
+        ensure_collection(client, self._collection, self._seconds)
+        for batch in batches(rows, self._limits.batch_rows, self._limits.batch_bytes):
+            client.upsert(self._collection.name, batch, timeout=self._seconds)
+        self._flush(client)
+
+    def _remove(self, client: MilvusClient, ids: list[str]) -> None:
+        if not client.has_collection(self._collection.name, timeout=self._seconds):
+            return
+        for start in range(0, len(ids), self._limits.batch_rows):
+            client.delete(
+                self._collection.name, ids=ids[start : start + self._limits.batch_rows], timeout=self._seconds
+            )
+        self._flush(client)
+
+    def _flush(self, client: MilvusClient) -> None:
+        if self._collection.is_lite:
+            client.flush(self._collection.name, timeout=self._seconds)
+
+    def _all_ids(self, client: MilvusClient) -> set[str]:
+        pages = client.query_iterator(
+            self._collection.name, batch_size=self._limits.page_rows, output_fields=["id"], timeout=self._seconds
+        )
+        ids: set[str] = set()
+        while page := pages.next():
+            ids.update(str(row["id"]) for row in page)
+        pages.close()
+        return ids
+
+    def _our_collections(self, client: MilvusClient) -> list[str]:
+        names = [str(name) for name in client.list_collections(timeout=self._seconds)]
+        return sorted(name for name in names if is_collection_of(self._collection.store, name))
+
+    def _drop(self, client: MilvusClient, names: Sequence[str]) -> None:
+        for name in names:
+            client.drop_collection(name, timeout=self._seconds)
+
+    def _models(self, client: MilvusClient) -> tuple[str, ...]:
+        found = [client.describe_collection(name, timeout=self._seconds) for name in self._our_collections(client)]
+        models = [described_model(str(one["description"]), dict(one.get("properties") or {})) for one in found]
+        return tuple(sorted(model for model in models if model))
+
+
+def distinct_hits(found: Sequence[VectorHit]) -> list[VectorHit]:
+    """Each chunk once, by (distance, id)."""
+    nearest: dict[str, VectorHit] = {}
+    for hit in sorted(found, key=lambda hit: (hit.distance, hit.chunk_id)):
+        nearest.setdefault(hit.chunk_id, hit)
+    return list(nearest.values())
+
+
+def _unless_missing(read: Callable[[], _T], empty: _T) -> _T:
+    """What is read, or ``empty`` when nobody has written yet and there is no collection."""
+    try:
+        return read()
+    except milvus_failures() as error:
+        if failure_code(error) != COLLECTION_NOT_FOUND:
+            raise
+        return empty
