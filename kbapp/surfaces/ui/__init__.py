@@ -1,0 +1,1 @@
+"""The Streamlit app: opening the knowledge base, and values on the screen."""

@@ -1,0 +1,116 @@
+import sqlite3
+import threading
+from pathlib import Path
+
+import pytest
+
+from kbapp.adapters.database import MIGRATION_NAMES, Database
+from kbapp.domain.errors import IndexUnavailable
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "state" / "kbapp.sqlite3"
+
+
+def test_t3_the_known_migration_names_are_those_that_exist() -> None:
+    from kbapp.adapters.migrations import migrations
+
+    assert tuple(migration.name for migration in migrations._migrations) == MIGRATION_NAMES
+
+
+def test_a_new_database_has_all_tables_and_a_second_opening_changes_nothing(file: Path) -> None:
+    for _ in range(2):
+        database = Database(file)
+        with database.read() as connection:
+            tables = {row["name"] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        database.close()
+        assert {"api_document", "chunk", "chunk_fts", "embedding_cache", "index_state"} <= tables
+
+
+def test_a_transaction_is_rolled_back_when_an_exception_leaves_it(file: Path) -> None:
+    database = Database(file)
+    with pytest.raises(ValueError, match="stop"), database.write() as connection:
+        connection.execute("INSERT INTO index_state VALUES ('a', '1')")
+        raise ValueError("stop")
+    with database.read() as connection:
+        assert connection.execute("SELECT count(*) FROM index_state").fetchone()[0] == 0
+    database.close()
+
+
+def test_a_reader_does_not_wait_for_a_transaction(file: Path) -> None:
+    database = Database(file)
+    seen = []
+
+    def read() -> None:
+        with database.read() as connection:
+            seen.append(connection.execute("SELECT count(*) FROM index_state").fetchone()[0])
+
+    with database.write() as connection:
+        connection.execute("INSERT INTO index_state VALUES ('a', '1')")
+        reader = threading.Thread(target=read)
+        reader.start()
+        reader.join(timeout=30)
+        assert seen == [0]
+    read()
+    assert seen == [0, 1]
+    database.close()
+
+
+def test_a_reading_connection_cannot_write(file: Path) -> None:
+    database = Database(file)
+    with pytest.raises(IndexUnavailable), database.read() as connection:
+        connection.execute("DELETE FROM index_state")
+    database.close()
+
+
+def test_a_newer_database_is_refused_and_left_alone(file: Path) -> None:
+    database = Database(file)
+    with database.write() as connection:
+        connection.execute(
+            "INSERT INTO _sqlite_migrations (migration_set, name, applied_at) VALUES ('kbapp', 'V999', '2026-01-01')"
+        )
+    database.close()
+    with pytest.raises(IndexUnavailable, match="newer kbapp .*V999.*--state-dir"), Database(file).read():
+        pass
+
+
+def test_a_file_that_is_no_database_is_refused_with_the_way_out_and_left_alone(file: Path) -> None:
+    file.parent.mkdir()
+    file.write_bytes(b"this is not a database" * 100)
+    with pytest.raises(IndexUnavailable, match="move it away and run `kbapp index`"), Database(file).read():
+        pass
+    assert file.read_bytes() == b"this is not a database" * 100
+
+
+def test_a_state_folder_that_cannot_be_made_is_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "state").write_text("a file")
+    with pytest.raises(IndexUnavailable, match="--state-dir"), Database(tmp_path / "state" / "kbapp.sqlite3").read():
+        pass
+
+
+def test_the_state_folder_is_for_its_owner_alone(file: Path) -> None:
+    with Database(file).read():
+        pass
+    assert file.parent.stat().st_mode & 0o077 == 0
+
+
+def test_two_processes_worth_of_openings_migrate_once(file: Path) -> None:
+    databases = [Database(file) for _ in range(4)]
+    errors: list[Exception] = []
+
+    def open_one(database: Database) -> None:
+        try:
+            with database.read() as connection:
+                connection.execute("SELECT count(*) FROM chunk").fetchone()
+        except (IndexUnavailable, sqlite3.Error) as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=open_one, args=(database,)) for database in databases]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for database in databases:
+        database.close()
+    assert errors == []

@@ -1,0 +1,34 @@
+"""Short ways to values for tests."""
+
+from __future__ import annotations
+
+from kbapp.domain.documents import Chunk, DocumentRecord, DocumentStatus, StoredChunk
+from kbapp.domain.hashing import text_hash
+
+
+def make_record(path: str = "api/a.md", document_id: str = "d1", **values: object) -> DocumentRecord:
+    fields: dict[str, object] = {
+        "id": document_id,
+        "path": path,
+        "title": "A",
+        "metadata": None,
+        "content_hash": "h",
+        "status": DocumentStatus.INDEXED,
+        "error": None,
+        "warning": None,
+        "chunk_count": 1,
+        "indexed_hash": "h",
+        "indexed_with": "tiny",
+        "created_at": "2026-01-01T00:00:00+00:00",
+        "updated_at": "2026-01-01T00:00:00+00:00",
+    }
+    return DocumentRecord(**(fields | values))  # type: ignore[arg-type]  # a test names fields that exist
+
+
+def make_chunk(
+    content: str, *, path: str = "api/a.md", document_id: str = "d1", index: int = 0, total: int = 1
+) -> StoredChunk:
+    embedded_text = f"A\n{content}"
+    content_hash = text_hash(embedded_text)
+    chunk = Chunk(index, total, content, embedded_text, "A", "A", "A", "", "", (index + 1, index + 1))
+    return StoredChunk(f"{document_id}-{content_hash[:16]}-0", document_id, path, content_hash, chunk)
