@@ -18,13 +18,15 @@ if TYPE_CHECKING:
 
 # A setext heading may be a paragraph of any length; as a title it would drown every breadcrumb.
 MAX_TITLE_CHARACTERS = 200
-# markdown-it's inline rules are quadratic in the length and in the opening brackets of hostile text.
-MAX_INLINE_CHARACTERS = 300
-MAX_BRACKETS = 12
+# markdown-it's inline rules are quadratic in the marks of hostile text: a title with more stays as it is written.
+MAX_INLINE_CHARACTERS = 1000
+MAX_BRACKETS = 6
+MAX_MARKS = 100
 
 _HEADING_CANDIDATE = re.compile(r"^ {0,3}(?:#|(?:=++|-++)[ \t]*+$)|<h[1-6]", re.MULTILINE | re.IGNORECASE)
 _HTML_HEADING = re.compile(r"<h[1-6]", re.IGNORECASE)
 _HEADING_TAG = re.compile(r"h([1-6])")
+_MARK = re.compile(r"[*_`<&!\\]")
 _CUSTOM_ID = re.compile(r"\{#[^{}]*+\}$")
 
 
@@ -98,7 +100,8 @@ def _tidy(text: str) -> str:
 
 
 def _inline_tokens(content: str, references: EnvType) -> list[Token]:
-    if content.count("[") > MAX_BRACKETS:
+    brackets, marks = content.count("["), len(_MARK.findall(content))
+    if not (brackets or marks or "\n" in content) or brackets > MAX_BRACKETS or marks > MAX_MARKS:
         return [Token("text", "", 0, content=content)]
     tokens: list[Token] = []
     markdown().inline.parse(content, markdown(), references, tokens)

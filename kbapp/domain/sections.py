@@ -54,12 +54,12 @@ def heading_paths(headings: Sequence[Heading]) -> Iterator[tuple[Heading, ...]]:
 def split_sections(body: str, headings: Sequence[Heading]) -> tuple[Section, ...]:
     """The sections of a body in order; together they hold every line but blank ones before the first heading."""
     line_count = body.count("\n") + 1
-    starts = [heading.line for heading in headings]
+    starts = [*(heading.line for heading in headings), line_count + 1]
     sections: list[Section] = []
-    before_first = (starts[0] if starts else line_count + 1) - 1
+    before_first = starts[0] - 1
     if "".join(body.split("\n", before_first)[:before_first]).strip():
         sections.append(Section(None, (), 1, before_first))
-    for heading, path, next_start in zip(headings, heading_paths(headings), [*starts[1:], line_count + 1], strict=True):
+    for heading, path, next_start in zip(headings, heading_paths(headings), starts[1:], strict=True):
         # Of several HTML headings on one line the last one heads the text.
         if next_start > heading.line:
             sections.append(Section(heading, path, heading.line, next_start - 1))
