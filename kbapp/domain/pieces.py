@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
@@ -153,23 +154,22 @@ def _text_pieces(text: str, piece: Piece, splitters: Sequence[tuple[_Splitter, C
 def _cut_pieces(text: str, pieces: Sequence[Piece], limit: int) -> list[Span]:
     """Runs of pieces: what does not fit is cut in front of the piece that ranks first, and so are its halves."""
     ranks = [_rank(text, left, right) for left, right in zip([pieces[0], *pieces], pieces, strict=False)]
+    starts = [piece.start for piece in pieces]
     spans: list[Span] = []
     waiting = [(0, len(pieces))]
     while waiting:
         first, last = waiting.pop()
-        start, end = pieces[first].start, pieces[last - 1].end
+        start, end = starts[first], pieces[last - 1].end
         if last - first == 1 or end - start <= limit:
             spans.append((start, end))
             continue
         margin = limit // SMALLEST_SHARE
-        candidates = [
-            position
-            for position in range(first + 1, last)
-            if pieces[position].start - start >= margin and end - pieces[position].start >= margin
-        ] or range(first + 1, last)
+        after = bisect_left(starts, start + margin, first + 1, last)
+        candidates = range(after, bisect_right(starts, end - margin, after, last)) or range(first + 1, last)
         best = min(ranks[position] for position in candidates)
-        middle = (first + last) // 2
-        cut = min((position for position in candidates if ranks[position] == best), key=lambda each: abs(each - middle))
+        # Among equal texts the middle one, or a document of equal lines would take quadratic time.
+        ties = (position for position in candidates if ranks[position] == best)
+        cut = min(ties, key=lambda position: abs(2 * position - first - last))
         waiting += [(cut, last), (first, cut)]
     return spans
 
