@@ -26,7 +26,7 @@ class MilvusLimits:
     below the 16,384 rows that a Milvus server returns at most, ``batch_bytes`` far below the 64 MiB that it accepts.
     """
 
-    connect_seconds: float = 1.5
+    connect_seconds: float = 3.0
     lock_seconds: float = 10.0
     search_seconds: float = 10.0
     write_seconds: float = 60.0

@@ -20,14 +20,7 @@ from filelock import FileLock, Timeout
 
 from kbapp.adapters.milvus_address import VectorStoreAddress, is_served, read_address, replace_text, write_address
 from kbapp.adapters.milvus_client import MilvusLimits, failure_reason, milvus_failures, open_client
-from kbapp.adapters.milvus_folder import (
-    SERVED_FOLDERS,
-    FolderRefused,
-    folder_marker,
-    lock_holder,
-    open_collections,
-    remove_unfinished,
-)
+from kbapp.adapters.milvus_folder import SERVED_FOLDERS, FolderRefused, lock_holder, open_folder, remove_unfinished
 from kbapp.domain.errors import IndexUnavailable
 
 ADDRESS_FILE = "milvus.address"
@@ -79,14 +72,15 @@ class LocalEngine:
         """
         with self._lock:
             if self._place is None:
-                self._place = self._joined() or self._attached(None) or self._owned()
+                self._place = self._find_place(None)
             return str(self._place.uri)
 
     def reconnect(self, lost_uri: str) -> str:
         """Attach again or take over, unless another thread has done it."""
         with self._lock:
             if self._place and self._place.uri == lost_uri and self._place.role is EngineRole.ATTACHED:
-                self._place = None
+                self._place = None  # stays so when nothing is found
+                self._place = self._find_place(lost_uri)
             return self.connect()
 
     def is_lost(self, uri: str) -> bool:
@@ -94,9 +88,10 @@ class LocalEngine:
         with self._lock:
             if self._place is None or self._place.uri != uri:
                 return True
+            if self._place.role is EngineRole.OWNER:
+                return False
             address = read_address(self._address_file)
-            is_ours = address is not None and address.uri == uri and self._serves(address)
-            return self._place.role is EngineRole.ATTACHED and not is_ours
+            return address is None or address.uri != uri or not self._serves(address)
 
     def status(self, problem: str | None = None) -> EngineStatus:
         """The last known place of the vectors, without asking anybody."""
@@ -123,31 +118,34 @@ class LocalEngine:
             try:
                 with _locked(self._writers, self._limits.lock_seconds):
                     self._leave(str(place.uri))
-            except IndexUnavailable:
+            except IndexUnavailable:  # a writer of another process does not end; it will find us gone
                 self._leave(str(place.uri))
 
     def _leave(self, uri: str) -> None:
         address = read_address(self._address_file)
-        is_ours = address is not None and (address.uri, address.pid) == (uri, os.getpid())
-        if is_ours and SERVED_FOLDERS.users(self._folder) == 1:
+        if address and address.uri == uri and SERVED_FOLDERS.users(self._folder) == 1:
             with suppress(OSError):
                 self._address_file.unlink()
         SERVED_FOLDERS.leave(self._folder)
+
+    def _find_place(self, lost_uri: str | None) -> EngineStatus:
+        """Attach without waiting for anybody; else open the folder, unless another has done it in the meantime."""
+        told = read_address(self._address_file)
+        place = self._joined() or self._attached(None if told and told.uri == lost_uri else told)
+        if place:
+            return place
+        with _locked(self._writers, self._limits.lock_seconds):
+            address = read_address(self._address_file)
+            return self._joined() or self._attached(None if address == told else address) or self._opened()
 
     def _joined(self) -> EngineStatus | None:
         uri = SERVED_FOLDERS.join(self._folder)
         return EngineStatus(EngineRole.OWNER, uri, os.getpid(), None) if uri else None
 
-    def _attached(self, refused: VectorStoreAddress | None) -> EngineStatus | None:
-        address = read_address(self._address_file)
-        if address is None or address == refused or not self._serves(address):
+    def _attached(self, address: VectorStoreAddress | None) -> EngineStatus | None:
+        if address is None or not self._serves(address):
             return None
         return EngineStatus(EngineRole.ATTACHED, address.uri, address.pid, None)
-
-    def _owned(self) -> EngineStatus:
-        refused = read_address(self._address_file)
-        with _locked(self._writers, self._limits.lock_seconds):
-            return self._joined() or self._attached(refused) or self._opened()
 
     def _opened(self) -> EngineStatus:
         try:
@@ -167,8 +165,7 @@ class LocalEngine:
         """Open the collections, then tell the address."""
         seconds = self._limits.write_seconds
         with closing(open_client(uri, "", seconds)) as client:
-            open_collections(client, self._folder, self._state_dir / DAMAGED_FOLDER, seconds)
-            nonce = folder_marker(client, seconds)
+            nonce = open_folder(client, self._folder, self._state_dir / DAMAGED_FOLDER, seconds)
         address = VectorStoreAddress(uri, os.getpid(), nonce, str(self._folder))
         write_address(self._address_file, address)
 
@@ -176,11 +173,11 @@ class LocalEngine:
         return address.folder == str(self._folder) and is_served(address, self._limits.connect_seconds)
 
     def _refusal(self, error: Exception) -> str:
-        if isinstance(error, FolderRefused) and error.is_locked:
-            holder = self._holder()
-            who = f"process {holder}" if holder else "another process"
-            return f"The vector index {self._folder} is held by {who}, which does not answer: end it, then try again."
-        return f"The vector index {self._folder} cannot be opened: {failure_reason(error)}."
+        if not (isinstance(error, FolderRefused) and error.is_locked):
+            return f"The vector index {self._folder} cannot be opened: {failure_reason(error)}."
+        holder = self._holder()
+        who = f"process {holder}" if holder else "another process"
+        return f"The vector index {self._folder} is held by {who}, which does not answer: end it, then try again."
 
     def _holder(self) -> int | None:
         address = read_address(self._address_file)
@@ -210,11 +207,11 @@ class RemoteEngine:
         return self._uri
 
     def reconnect(self, lost_uri: str) -> str:
-        """The same address: pymilvus connects again by itself."""
+        """The same address."""
         return lost_uri
 
     def is_lost(self, uri: str) -> bool:
-        """Never: there is no other place."""
+        """Never: pymilvus connects again by itself, and there is no other place."""
         return uri != self._uri
 
     def status(self, problem: str | None = None) -> EngineStatus:

@@ -133,12 +133,19 @@ def remove_unfinished(folder: Path) -> None:
             shutil.rmtree(collection)
 
 
-def open_collections(client: MilvusClient, folder: Path, damaged: Path, seconds: float) -> None:
-    """Open and flush each of our collections; one that cannot be opened moves to the folder ``damaged``.
+def open_folder(client: MilvusClient, folder: Path, damaged: Path, seconds: float) -> str:
+    """Open and flush each of our collections; give the name of an empty database that this folder alone has.
+
+    A collection that cannot be opened moves to the folder ``damaged``.
 
     Raises:
         MilvusException: a flush failed, for want of space for instance.
     """
+    _open_collections(client, folder, damaged, seconds)
+    return _marker(client, seconds)
+
+
+def _open_collections(client: MilvusClient, folder: Path, damaged: Path, seconds: float) -> None:
     for schema in sorted(folder.glob("collections/*/schema.json")):
         name = schema.parent.name
         if not is_collection_of("", name):
@@ -160,8 +167,7 @@ def _set_aside(collection: Path, damaged: Path) -> None:
     collection.replace(damaged / collection.name)
 
 
-def folder_marker(client: MilvusClient, seconds: float) -> str:
-    """The name of an empty database that this folder alone has; made on the first call."""
+def _marker(client: MilvusClient, seconds: float) -> str:
     names = [str(name) for name in client.list_databases(timeout=seconds)]
     found = sorted(name for name in names if name.startswith(_MARKER_PREFIX))
     if found:

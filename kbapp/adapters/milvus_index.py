@@ -117,6 +117,10 @@ class MilvusIndex:
             self._connection.call(lambda client: self._drop(client, names))
         return names
 
+    def collection_name(self) -> str:
+        """The collection that holds the vectors of this model."""
+        return self._connection.call(lambda _: self._collection.name)
+
     def stored_models(self) -> tuple[str, ...]:
         """``model (dimension)`` of each collection, so that a changed model can be explained."""
         return self._connection.call(self._models)

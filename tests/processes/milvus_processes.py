@@ -1,0 +1,110 @@
+"""Processes that a test talks to line by line, and a Milvus server on the loopback interface."""
+
+from __future__ import annotations
+
+import json
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PATIENCE_SECONDS = 120
+
+
+class LineProcess:
+    """A module of ours in a process of its own: a JSON list per line in, a JSON value per line out."""
+
+    def __init__(self, module: str, *arguments: str) -> None:
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed in close()
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", f"tests.processes.{module}", *arguments],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+        )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._input, self._output = self._process.stdin, self._process.stdout
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def send(self, *words: object) -> None:
+        self._input.write(json.dumps(words).encode() + b"\n")
+        self._input.flush()
+
+    def receive(self) -> object:
+        if not select.select([self._output], [], [], PATIENCE_SECONDS)[0]:
+            raise TimeoutError("the process says nothing")
+        line = self._output.readline()
+        assert line, "the process has ended"
+        answer: object = json.loads(line)
+        return answer
+
+    def ask(self, *words: object) -> object:
+        self.send(*words)
+        return self.receive()
+
+    def signal(self, number: signal.Signals) -> None:
+        self._process.send_signal(number)
+
+    def kill(self) -> None:
+        """SIGKILL, which a stopped process obeys as well."""
+        self._process.kill()
+        self._process.wait()
+        self._input.close()
+        self._output.close()
+
+    def close(self) -> str:
+        """Kill it, and tell what it wrote to stderr."""
+        self.kill()
+        with self._errors:
+            self._errors.seek(0)
+            return self._errors.read().decode()
+
+
+@contextmanager
+def line_process(module: str, *arguments: str) -> Iterator[LineProcess]:
+    process = LineProcess(module, *arguments)
+    try:
+        yield process
+    except BaseException:
+        process.close()
+        raise
+    assert process.close() == "", "no warning or traceback of a library belongs on stderr"
+
+
+@contextmanager
+def milvus_server(data_dir: Path) -> Iterator[str]:
+    """The address of a ``milvus-lite server`` on the loopback interface."""
+    port = free_port()
+    options = ["--data-dir", str(data_dir), "--host", "127.0.0.1", "--port", str(port)]
+    process = subprocess.Popen([sys.executable, "-m", "milvus_lite", "server", *options], stdout=subprocess.DEVNULL)
+    try:
+        while not is_listening(port):
+            assert process.poll() is None, "the server has ended"
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.kill()
+        process.wait()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def is_listening(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.settimeout(0.2)
+        return probe.connect_ex(("127.0.0.1", port)) == 0
