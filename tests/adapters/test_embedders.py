@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import sys
 import threading
@@ -102,16 +103,18 @@ def test_options_do_not_show_the_key() -> None:
 
 def test_a_model_is_loaded_once_however_many_threads_ask_at_first() -> None:
     loads: list[int] = []
-    barrier = threading.Barrier(4)
+    start, overlap = threading.Barrier(4), threading.Barrier(2)
 
     def load() -> CountingEncoder:
         loads.append(1)
+        with contextlib.suppress(threading.BrokenBarrierError):
+            overlap.wait(0.2)
         return CountingEncoder(UNIT)
 
     embedder = CheckedEmbedder("fake", load)
 
     def ask() -> None:
-        barrier.wait()
+        start.wait()
         embedder.embed_queries(["x"])
 
     threads = [threading.Thread(target=ask) for _ in range(4)]
@@ -247,6 +250,13 @@ def test_progress_over_no_texts_gives_no_rows() -> None:
 def test_a_server_that_accepts_and_says_nothing_does_not_answer() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         assert not answers(f"http://127.0.0.1:{listener.getsockname()[1]}", 0.05)
+
+
+def test_a_name_server_that_says_nothing_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    release = threading.Event()
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_: release.wait() and [])
+    assert not answers("http://hub.invalid", 0.05)
+    release.set()
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:9", "no scheme", "http://[::1"])

@@ -38,6 +38,11 @@ def good_reply(texts: list[str]) -> Reply:
     return Reply(200, json.dumps({"data": rows[::-1]}).encode())
 
 
+class QuietHTTPServer(ThreadingHTTPServer):
+    def handle_error(self, *_: object) -> None:
+        """Say nothing when a client has hung up."""
+
+
 class Server:
     """Answers POST by ``reply`` and keeps what it was sent."""
 
@@ -59,7 +64,7 @@ class Server:
 
             def log_message(self, *_: object) -> None: ...
 
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.http = QuietHTTPServer(("127.0.0.1", 0), Handler)
         self.base_url = f"http://127.0.0.1:{self.http.server_port}/v1"
 
 

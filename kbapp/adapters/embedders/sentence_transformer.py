@@ -80,7 +80,7 @@ def load_sentence_transformer(name: str) -> SentenceTransformerEncoder:
         try:
             return SentenceTransformerEncoder(_load_folder(folder), name)
         except IndexUnavailable:  # an interrupted download: the hub may complete it
-            if hub.constants.HF_HUB_OFFLINE:
+            if hub.constants.HF_HUB_OFFLINE or not answers(hub.constants.ENDPOINT, PROBE_SECONDS):
                 raise
     _require_hub(hub, name)
     return SentenceTransformerEncoder(_download(hub, repository), name)
