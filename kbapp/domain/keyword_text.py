@@ -1,0 +1,97 @@
+"""The normal form of queries and keywords, and where their words begin and end (K1, K3)."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from kbapp.domain.tokens import CJK
+
+_CJK_CHARACTER = re.compile(f"[{CJK}]")
+_SPACE_BESIDE_CJK = re.compile(f"(?<=[{CJK}]) (?=[^{CJK}])|(?<=[^{CJK}]) (?=[{CJK}])")
+_SPACE_WITHIN_CJK = re.compile(f"(?<=[{CJK}]) (?=[{CJK}])")
+_WORD = re.compile(f"[{CJK}]{{2,}}|[^\\W_{CJK}]+")
+# Joiners, direction marks, variation selectors, lone surrogates: nobody sees them, and pasted text is full of them.
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ud800-\udfff\ufe00-\ufe0f\ufeff]")
+_QUOTES = "\"'`“”‘’「」『』"
+_SENTENCE_ENDS = "?!。."
+
+
+def normal_text(text: str) -> str:
+    """Case and width folded, runs of white space as one space, none between CJK and other scripts."""
+    return _fold(_shape(text))
+
+
+def match_key(text: str) -> str:
+    """The form in which a query as a whole equals a keyword: without quotes around, ``?`` behind, spaces within CJK."""
+    return trimmed(normal_text(text))
+
+
+def trimmed(normal: str) -> str:
+    """The match key of a text in normal form; one that is nothing but punctuation stays as it is."""
+    squeezed = _SPACE_WITHIN_CJK.sub("", normal) if " " in normal else normal
+    return squeezed.rstrip(_SENTENCE_ENDS + _QUOTES + " ").lstrip(_QUOTES + " ") or squeezed
+
+
+def camel_cuts(keyword: str) -> list[int]:
+    """Where camel-case parts begin in the keyword's ``match_key``: 10 in ``ConnectionPool``, 4 in ``HTTPServer``."""
+    shaped = trimmed(_shape(keyword))
+    if shaped.isupper():
+        return []
+    humps = [
+        position for position in range(1, len(shaped)) if shaped[position].isupper() and _is_hump(shaped, position)
+    ]
+    cuts, length = [], 0
+    for start, end in zip([0, *humps], humps, strict=False):
+        length += len(_fold(shaped[start:end]))
+        cuts.append(length)
+    return cuts
+
+
+def is_word_edge(text: str, position: int) -> bool:
+    """Whether a word may begin or end here: not between two letters or digits, unless one of them is CJK."""
+    if position == 0 or position == len(text):
+        return True
+    return not (_is_word_character(text[position - 1]) and _is_word_character(text[position]))
+
+
+def cjk_count(text: str) -> int:
+    """The number of Chinese, Japanese and Korean characters."""
+    return len(_CJK_CHARACTER.findall(text))
+
+
+def letter_count(text: str) -> int:
+    """The number of letters and digits of any script, CJK included."""
+    return sum(map(str.isalnum, text))
+
+
+def word_count(text: str) -> int:
+    """The number of words; two CJK characters or more in a row are one, one alone is none."""
+    return len(_WORD.findall(text))
+
+
+def _shape(text: str) -> str:
+    """The normal form with its case kept."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", _INVISIBLE.sub("", text))
+    text = " ".join(text.split())
+    return _SPACE_BESIDE_CJK.sub("", text) if " " in text else text
+
+
+def _fold(shaped: str) -> str:
+    folded = shaped.casefold()
+    return folded if folded == shaped or folded.isascii() else unicodedata.normalize("NFKC", folded)
+
+
+def _is_hump(text: str, position: int) -> bool:
+    """Whether the capital at this position begins a part: after a small letter or digit, or before a small letter."""
+    before, after = text[position - 1], text[position + 1 : position + 2]
+    return before.islower() or before.isdigit() or (before.isupper() and after.islower())
+
+
+def _is_word_character(character: str) -> bool:
+    if character.isascii():
+        return character.isalnum()
+    if "\u4e00" <= character <= "\u9fff":  # nearly every character of a Chinese query
+        return False
+    return unicodedata.category(character)[0] in "LMN" and not _CJK_CHARACTER.match(character)
