@@ -6,10 +6,11 @@ Traps of Milvus Lite 3.2, each one seen:
 - ``MilvusClient.close()`` keeps the folder's lock; ``release_server`` frees it.
 - Two first requests at once open one collection twice, each with a write-ahead log of its own: all collections are
   opened before anybody else knows the address.
-- Killed between the commit of its manifest and the deletion of the log, it shows rows twice after opening until a
-  flush, which must come before any other write.
-- That flush writes the same Parquet file again, in place: killed there, the collection can never be opened again, and
-  ``list_collections`` fails with it. Such a collection is set aside: vectors can be made again from the files.
+- Killed between the commit of its manifest and the deletion of the log, it shows rows twice after opening. A flush
+  mends that only if it comes before any other write and before the compaction that starts with the opening; so rows
+  that are there twice are written once more.
+- A flush after a kill writes the same Parquet file in place: killed there, the collection can never be opened again,
+  and ``list_collections`` fails with it. Such a collection is set aside: vectors can be made again from the files.
 - Killed while it creates a collection, it leaves a folder without ``schema.json``, and that name can never be created
   again.
 """
@@ -19,6 +20,7 @@ from __future__ import annotations
 import logging
 import shutil
 import threading
+from collections import Counter
 from pathlib import Path
 from uuid import uuid4
 
@@ -33,6 +35,8 @@ from kbapp.adapters.milvus_schema import is_collection_of
 
 _MARKER_PREFIX = "kbapp_"
 _ENGINE_FAILED = 1
+_ALL_ROWS = 10_000_000  # Milvus Lite has no limit of its own
+_ROWS_AT_ONCE = 500
 _START_LOGGER = "milvus_lite.server_manager"
 
 _log = logging.getLogger(__name__)
@@ -150,6 +154,7 @@ def _open_collections(client: MilvusClient, folder: Path, damaged: Path, seconds
         name = schema.parent.name
         if not is_collection_of("", name):
             continue
+        was_killed = any(schema.parent.glob("wal/*"))
         try:
             client.load_collection(name, timeout=seconds)
         except milvus_failures() as error:
@@ -158,7 +163,18 @@ def _open_collections(client: MilvusClient, folder: Path, damaged: Path, seconds
             _log.warning("The vectors in %s cannot be read and will be made again: %s", name, failure_reason(error))
             _set_aside(schema.parent, damaged)
         else:
+            if was_killed:
+                _merge_twins(client, name, seconds)
             client.flush(name, timeout=seconds)
+
+
+def _merge_twins(client: MilvusClient, name: str, seconds: float) -> None:
+    """Write again what the log and a file both hold; killed here, the log is still there and it is done again."""
+    rows = client.query(name, filter="", limit=_ALL_ROWS, output_fields=["id"], timeout=seconds)
+    twins = [str(chunk_id) for chunk_id, count in Counter(row["id"] for row in rows).items() if count > 1]
+    for start in range(0, len(twins), _ROWS_AT_ONCE):
+        some = twins[start : start + _ROWS_AT_ONCE]
+        client.upsert(name, client.get(name, ids=some, output_fields=["*"], timeout=seconds), timeout=seconds)
 
 
 def _set_aside(collection: Path, damaged: Path) -> None:
