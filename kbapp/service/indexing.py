@@ -1,7 +1,8 @@
 """The reconcile: brings records, chunks, vectors, full text and L0 in line with the files (S1, U4, U8).
 
-Order within a document: record PENDING → vectors → chunk set and record INDEXED → old vectors away → L0 entry. SQLite is the switch:
-whatever dies in between, the next reconcile finds the document not INDEXED, or vectors that no chunk names, and goes on.
+Order within a document: record PENDING → vectors → chunk set and record INDEXED → old vectors away → L0 entry. SQLite
+is the switch: whatever dies in between, the next reconcile finds the document not INDEXED, or vectors that no chunk
+names, and goes on.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from enum import StrEnum
 import numpy as np
 
 from kbapp.domain.chunking import ChunkingOptions, repeated_lines, split_document, without_lines
-from kbapp.domain.documents import Chunk, Document, DocumentRecord, DocumentStatus, FileProblem, StoredChunk
+from kbapp.domain.documents import Chunk, Document, DocumentRecord, DocumentStatus, FileProblem, FileScan, StoredChunk
 from kbapp.domain.errors import IndexUnavailable, UserError
 from kbapp.domain.hashing import sha256_hex, text_hash
+from kbapp.domain.index_state import MODEL_STATE, other_model
 from kbapp.domain.ports import (
     DocumentFiles,
     DocumentRecords,
@@ -95,6 +97,7 @@ class IndexReport:
     changes: tuple[DocumentChange, ...]
     problems: tuple[FileProblem, ...]
     warnings: tuple[FileProblem, ...]
+    former_model: str | None  # the model that made the vectors before, when it was another one
 
     def count(self, *kinds: ChangeKind) -> int:
         """How many documents were changed in one of these ways."""
@@ -103,7 +106,9 @@ class IndexReport:
     @property
     def failed(self) -> tuple[FileProblem, ...]:
         """Documents and folders that could not be indexed, with the reason."""
-        failed = [FileProblem(change.path, change.detail or "") for change in self.changes if change.kind is ChangeKind.FAILED]
+        failed = [
+            FileProblem(change.path, change.detail or "") for change in self.changes if change.kind is ChangeKind.FAILED
+        ]
         return tuple(sorted({*failed, *self.problems}, key=lambda problem: problem.path))
 
 
@@ -184,6 +189,7 @@ class Indexer:
         """
         started = time.perf_counter()
         run = _Run(on_progress)
+        former_model = self._former_model()
         scan = self._files.scan()
         records = self._records.documents()
         hashes = self._hash_files(scan.paths, records, run)
@@ -195,7 +201,14 @@ class Indexer:
             self._index(batch, run)
         self._records.set_state(REPEATED_LINES_STATE, json.dumps(sorted(repeated), ensure_ascii=False))
         self._repair_vectors(run)
-        return self._report(run, scan.problems, len(scan.paths), time.perf_counter() - started)
+        return self._report(run, scan, former_model, time.perf_counter() - started)
+
+    def _former_model(self) -> str | None:
+        model = self._records.state(MODEL_STATE)
+        if model is None or model == self._embedder.model_id:
+            return None
+        logger.warning("%s", other_model(model, self._embedder.model_id))
+        return model
 
     def _hash_files(self, paths: Sequence[str], records: dict[str, DocumentRecord], run: _Run) -> dict[str, str]:
         """SHA-256 of each readable file; an unreadable one is recorded as FAILED and keeps answering as before."""
@@ -220,7 +233,9 @@ class Indexer:
         for path, content_hash in hashes.items():
             if path not in records and vanished.get(content_hash):
                 former = vanished[content_hash].pop(0)
-                pending = replace(former, path=path, status=DocumentStatus.PENDING, indexed_with=None, updated_at=_now())
+                pending = replace(
+                    former, path=path, status=DocumentStatus.PENDING, indexed_with=None, updated_at=_now()
+                )
                 moved.append(pending)
                 self._keywords.remove(former.path)
                 run.changes.append(DocumentChange(path, ChangeKind.RENAMED, former.path))
@@ -395,13 +410,14 @@ class Indexer:
             logger.warning("%d old vectors are left to the next reconcile: %s", len(chunk_ids), error)
 
     def _repair_vectors(self, run: _Run) -> None:
-        """After a write or a crash: vectors that no chunk names go, chunks without a vector get theirs from the cache."""
+        """After a write or a crash: vectors that no chunk names go, chunks without one get theirs from the cache."""
         if self._records.state(CONSISTENT_STATE) == self._embedder.model_id:
             return
         try:
             there = self._vectors.chunk_ids()
             wanted = self._records.chunk_ids()
             self._vectors.delete(sorted(there - wanted))
+            self._vectors.drop_other_collections()
             missing = list(self._records.chunks(sorted(wanted - there)).values())
             for start in range(0, len(missing), BATCH_CHUNKS):
                 self._rewrite(missing[start : start + BATCH_CHUNKS], run)
@@ -409,6 +425,7 @@ class Indexer:
             logger.warning("the vectors are not compared with the chunks: %s", error)
             return
         self._records.set_state(CONSISTENT_STATE, self._embedder.model_id)
+        self._records.set_state(MODEL_STATE, self._embedder.model_id)
 
     def _rewrite(self, chunks: Sequence[StoredChunk], run: _Run) -> None:
         vectors = self._cache.get([chunk.content_hash for chunk in chunks])
@@ -426,7 +443,8 @@ class Indexer:
         self._records.save([replace(record, status=DocumentStatus.FAILED, error=error, updated_at=_now())])
         run.changes.append(DocumentChange(record.path, ChangeKind.FAILED, error))
 
-    def _report(self, run: _Run, problems: tuple[FileProblem, ...], documents: int, seconds: float) -> IndexReport:
+    def _report(self, run: _Run, scan: FileScan, former_model: str | None, seconds: float) -> IndexReport:
+        documents = len(scan.paths)
         touched = {change.path for change in run.changes if change.kind is not ChangeKind.REMOVED}
         warnings = [
             FileProblem(record.path, record.warning) for record in self._records.documents().values() if record.warning
@@ -439,8 +457,9 @@ class Indexer:
             embedded=run.embedded,
             seconds=seconds,
             changes=tuple(run.changes),
-            problems=problems,
+            problems=scan.problems,
             warnings=tuple(warnings),
+            former_model=former_model,
         )
 
 
@@ -449,7 +468,7 @@ def _identify(record: DocumentRecord, chunks: Sequence[Chunk], repeated: frozens
     seen: Counter[str] = Counter()
     stored = []
     for chunk in chunks:
-        chunk = replace(chunk, embedded_text=without_lines(chunk.embedded_text, repeated))  # noqa: PLW2901
+        chunk = replace(chunk, embedded_text=without_lines(chunk.embedded_text, repeated))
         content_hash = text_hash(chunk.embedded_text)
         chunk_id = f"{record.id}-{content_hash[:16]}-{seen[content_hash]}"
         seen[content_hash] += 1
@@ -464,7 +483,9 @@ def _gone(
     present = set(paths)
     hidden = tuple(f"{problem.path}/" for problem in problems)
     return [
-        record for path, record in records.items() if path not in present and not f"{path}/".startswith(hidden or ("\0",))
+        record
+        for path, record in records.items()
+        if path not in present and not f"{path}/".startswith(hidden or ("\0",))
     ]
 
 

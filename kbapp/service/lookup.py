@@ -18,8 +18,8 @@ from kbapp.domain.lookup_result import Confidence, LookupResult, PrimaryResult, 
 from kbapp.domain.ports import DocumentFiles, KeywordIndex
 from kbapp.domain.query import clean_query, clean_text
 from kbapp.domain.relevance import HINTS, HintLanguage, RelevanceLevel
-from kbapp.domain.sections import available_sections, find_section
-from kbapp.domain.summaries import compact_summary, metadata_summary
+from kbapp.domain.sections import SectionText, parse_headings, section_text
+from kbapp.domain.summaries import available_sections, compact_summary, metadata_summary
 from kbapp.service.lookup_details import retrieval_details
 from kbapp.service.lookup_log import log_answer, log_confidence, log_keyword_matches, log_search
 from kbapp.service.vector_search import Candidate, SearchOutcome, VectorSearch
@@ -134,7 +134,8 @@ class Lookup:
 
     def _match(self, query: str) -> KeywordOutcome:
         start = time.perf_counter()
-        matches, problem = (), None
+        matches: tuple[KeywordMatch, ...] = ()
+        problem = None
         try:
             matches = tuple(self._keywords.match(query))
         except IndexUnavailable as error:
@@ -184,7 +185,9 @@ class Lookup:
         except UserError as error:
             logger.warning("[L0 主结果] %s", error)
             primary = self._primary(match, metadata_summary(match.entry), confidence, None)
-            return Answer(primary=primary, level=level, given=(path,), problem=self._degraded(messages.FILE_UNREADABLE, error))
+            return Answer(
+                primary=primary, level=level, given=(path,), problem=self._degraded(messages.FILE_UNREADABLE, error)
+            )
         keyword = next((matched.keyword for matched in match.matched if not matched.is_title), None)
         summary = compact_summary(match.entry, document, keyword)
         return Answer(
@@ -217,7 +220,7 @@ class Lookup:
         if not documents:
             return Answer(message=messages.message(messages.NOT_FOUND, self._options.language))
         candidate, document = next(
-            ((candidate, document) for candidate, document in documents if find_section(document, title)), documents[0]
+            ((candidate, document) for candidate, document in documents if _find_section(document, title)), documents[0]
         )
         text, note = self._section_of(document, title)
         return Answer(
@@ -225,7 +228,7 @@ class Lookup:
         )
 
     def _section_of(self, document: Document, title: str) -> tuple[str, str | None]:
-        found = find_section(document, title)
+        found = _find_section(document, title)
         if found is not None:
             return found.text, None
         names = " / ".join(available_sections(document)) or "–"
@@ -308,3 +311,8 @@ class Lookup:
             thresholds=self._search.options.thresholds,
             result=result,
         )
+
+
+def _find_section(document: Document, title: str) -> SectionText | None:
+    headings = parse_headings(document.body, document.literal_lines)
+    return section_text(document.body, headings, title, document.title)

@@ -47,7 +47,9 @@ def log_answer(logger: logging.Logger, result: LookupResult, results: Sequence[C
         summary = next((line.removeprefix("摘要: ") for line in lines if line.startswith("摘要: ")), "")
         logger.debug("<<< [L0 主结果] 标题: %s", result.primary.title)
         logger.debug("<<< [L0 主结果] 摘要: %s", summary)
-        logger.debug("<<< [L0 主结果] 内容: %d 字符, %d 个章节", len(content), sum(line.startswith("- ") for line in lines))
+        logger.debug(
+            "<<< [L0 主结果] 内容: %d 字符, %d 个章节", len(content), sum(line.startswith("- ") for line in lines)
+        )
     if result.supplement and results:
         logger.debug("<<< [L1 补充] 相似度: %.4f", results[0].similarity)
         fragment = " ".join(result.supplement.content.split())

@@ -12,6 +12,7 @@ import numpy as np
 from kbapp.domain.documents import StoredChunk
 from kbapp.domain.errors import IndexUnavailable
 from kbapp.domain.fusion import FusedHit, fuse_by_rank
+from kbapp.domain.index_state import MODEL_STATE, other_model
 from kbapp.domain.ports import DocumentRecords, Embedder, EmbeddingCache, FullText, FullTextHit, VectorIndex, Vectors
 from kbapp.domain.relevance import (
     CandidateEvidence,
@@ -91,6 +92,8 @@ class VectorSearch:
         vector = self._embedder.embed_queries([query])[0]
         embedded = time.perf_counter()
         vector_hits = self._vectors.search(vector, self.options.candidates)
+        if not vector_hits:
+            self._check_indexed()
         text_hits, problem = self._full_text_hits(query)
         distances = {hit.chunk_id: hit.distance for hit in vector_hits}
         fused = fuse_by_rank([hit.chunk_id for hit in vector_hits], [hit.chunk_id for hit in text_hits])
@@ -99,6 +102,15 @@ class VectorSearch:
         candidates = self._grade(query, [(hit, chunk) for hit, chunk in best if chunk.id in distances], distances)
         ended = time.perf_counter()
         return SearchOutcome(candidates, (embedded - start) * 1000, (ended - embedded) * 1000, problem)
+
+    def _check_indexed(self) -> None:
+        """No vector at all is an answer for an empty knowledge base only."""
+        if not self._records.chunk_count():
+            return
+        former = self._records.state(MODEL_STATE)
+        if former and former != self._embedder.model_id:
+            raise IndexUnavailable(other_model(former, self._embedder.model_id))
+        raise IndexUnavailable("the vector index is empty: run `kbapp index`")
 
     def _full_text_hits(self, query: str) -> tuple[list[FullTextHit], str | None]:
         try:
@@ -109,7 +121,7 @@ class VectorSearch:
             return [], str(error)
 
     def _in_force(self, fused: Sequence[FusedHit]) -> list[tuple[FusedHit, StoredChunk]]:
-        """The best ``top_k`` hits whose chunk is in force: a hit that SQLite does not know does not exist (design §5)."""
+        """The best ``top_k`` hits whose chunk is in force: a hit that SQLite does not know does not exist."""
         chunks = self._records.chunks([hit.chunk_id for hit in fused])
         return [(hit, chunks[hit.chunk_id]) for hit in fused if hit.chunk_id in chunks][: self.options.top_k]
 

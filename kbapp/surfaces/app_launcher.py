@@ -18,7 +18,7 @@ PACKAGE_FOLDER = Path(__file__).resolve().parents[1]
 
 
 def app_folder() -> Path:
-    """Where ``app.py``, ``.streamlit/`` and the sample knowledge base are: in the wheel's ``_app``, else in the checkout."""
+    """Where ``app.py``, ``.streamlit/`` and the sample are: in the wheel's ``_app``, else in the checkout."""
     installed = PACKAGE_FOLDER / "_app"
     return installed if installed.is_dir() else PACKAGE_FOLDER.parent
 

@@ -73,7 +73,9 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 
 @click.group(cls=KbappGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--root", type=click.Path(path_type=Path), help="Folder of the documents (knowledge.base-path).")
-@click.option("--state-dir", type=click.Path(path_type=Path), help="Folder of the database and the vectors (state-dir).")
+@click.option(
+    "--state-dir", type=click.Path(path_type=Path), help="Folder of the database and the vectors (state-dir)."
+)
 @click.option("--config", type=click.Path(path_type=Path), help="Settings file; default kbapp.yaml when there is one.")
 @click.option("--verbose", "-v", is_flag=True, help="Show on stderr how each lookup was decided.")
 @click.version_option(version("kbapp"), prog_name="kbapp")
@@ -223,5 +225,5 @@ def _set_up_logging(*, verbose: bool) -> None:
 
 def _leave_quietly() -> NoReturn:
     """The reader of a pipe is gone: nothing is left to say."""
-    sys.stdout = None  # type: ignore[assignment]  # keeps the interpreter from flushing into the closed pipe
+    sys.stdout = None  # keeps the interpreter from flushing into the closed pipe
     sys.exit(0)

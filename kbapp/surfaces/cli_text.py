@@ -52,7 +52,9 @@ def index_text(report: IndexReport) -> str:
 
 def lookup_text(result: LookupResult, invocation: Invocation | None) -> str:
     """A result for people; with the invocation also why it came out so."""
-    lines = [f"{result.relevance_level or 'NOT FOUND'}{f'  {result.completeness_hint}' if result.completeness_hint else ''}"]
+    lines = [
+        f"{result.relevance_level or 'NOT FOUND'}{f'  {result.completeness_hint}' if result.completeness_hint else ''}"
+    ]
     if result.message:
         lines.append(result.message)
     if result.degraded:
@@ -120,7 +122,9 @@ def _explanation(invocation: Invocation) -> list[str]:
         f" similarity {details['l1_top_similarity']}, cosine {details['l1_top_cosine']}"
     ]
     for match in _rows(details["l0_matches"]):
-        lines.append(f"  L0 {match['document']}  score {match['score']}  coverage {match['coverage']}  {match['reason']}")
+        lines.append(
+            f"  L0 {match['document']}  score {match['score']}  coverage {match['coverage']}  {match['reason']}"
+        )
     for candidate in _rows(details["l1_candidates"]):
         lines.append(
             f"  L1 {candidate['document']}  {candidate['breadcrumb']}  distance {candidate['distance']}"

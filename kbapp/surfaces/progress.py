@@ -15,7 +15,7 @@ FILE_INTERVAL_SECONDS = 5.0
 
 
 class ProgressLine:
-    """One line that rewrites itself on a terminal, a line every five seconds elsewhere; nothing for what takes a second."""
+    """One line that rewrites itself on a terminal, a line every five seconds elsewhere; nothing within a second."""
 
     def __init__(self, label: str, stream: TextIO | None = None) -> None:
         self._label = label
@@ -33,7 +33,9 @@ class ProgressLine:
         self._next = now + (TERMINAL_INTERVAL_SECONDS if self._is_terminal else FILE_INTERVAL_SECONDS)
         self._shown = True
         text = progress_text(self._label, progress, now - self._started)
-        print(f"\r\x1b[K{text}" if self._is_terminal else text, end="" if self._is_terminal else "\n", file=self._stream)  # noqa: T201
+        print(
+            f"\r\x1b[K{text}" if self._is_terminal else text, end="" if self._is_terminal else "\n", file=self._stream
+        )
         self._stream.flush()
 
     def __enter__(self) -> Self:
@@ -43,7 +45,7 @@ class ProgressLine:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._shown and self._is_terminal:
-            print("\r\x1b[K", end="", file=self._stream, flush=True)  # noqa: T201
+            print("\r\x1b[K", end="", file=self._stream, flush=True)
 
 
 def progress_text(label: str, progress: IndexProgress, seconds: float) -> str:

@@ -1,0 +1,13 @@
+"""What is kept for the index as a whole."""
+
+from __future__ import annotations
+
+MODEL_STATE = "model"
+
+
+def other_model(former: str, current: str) -> str:
+    """The sentence that explains a changed model; vectors of two models are never mixed."""
+    return (
+        f"the vectors were made with {former}, embedding.model is now {current}:"
+        " `kbapp index` embeds every chunk anew, or set embedding.model back"
+    )
