@@ -136,8 +136,5 @@ def _evidence_of_bytes(character: str) -> int:
     if len(code) == 4:  # digits between high bytes: other encodings hardly ever form it
         return 3 if "\u3400" <= character <= "\u4dbf" else 0
     lead, trail = code
-    if trail >= 0xA1 and 0xB0 <= lead <= 0xD7:  # the 3,755 hanzi of GB2312's first level
-        return -1
-    if trail >= 0xA1 and (lead <= 0xA3 or lead == 0xA9):  # symbols, full-width ASCII, box drawing
-        return 0
-    return -3
+    is_symbol = trail >= 0xA1 and (lead <= 0xA3 or lead == 0xA9)  # with full-width ASCII and box drawing
+    return 0 if is_symbol else -1

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kbapp.domain import frontmatter
 from kbapp.domain.documents import Frontmatter
 from kbapp.domain.frontmatter import FrontmatterAliases, FrontmatterBlock, has_frontmatter, parse, split_frontmatter
 
@@ -32,9 +33,9 @@ def test_f1_the_documents_example_is_read() -> None:
 
 
 def test_f1_other_keys_are_kept_as_written() -> None:
-    frontmatter = parse("---\ntitle: t\ndate: 2024-01-01\ncategory: api\nsections: [a, {b: on}]\n---\n")
-    assert frontmatter is not None
-    assert frontmatter.values == {"title": "t", "date": "2024-01-01", "category": "api", "sections": ["a", {"b": "on"}]}
+    found = parse("---\ntitle: t\ndate: 2024-01-01\ncategory: api\nsections: [a, {b: on}]\n---\n")
+    assert found is not None
+    assert found.values == {"title": "t", "date": "2024-01-01", "category": "api", "sections": ["a", {"b": "on"}]}
 
 
 def test_f1_the_body_starts_after_the_block_and_is_not_stripped() -> None:
@@ -72,8 +73,8 @@ def test_f1_a_title_is_one_line_and_never_a_list_or_a_mapping() -> None:
 
 @pytest.mark.parametrize("null", ["", "~", "null", '"  "'])
 def test_f1_an_empty_or_null_value_is_missing(null: str) -> None:
-    frontmatter = _frontmatter(f"title: {null}\nsummary: {null}\nkeywords: {null}")
-    assert (frontmatter.title, frontmatter.summary, frontmatter.keywords) == (None, None, ())
+    found = _frontmatter(f"title: {null}\nsummary: {null}\nkeywords: {null}")
+    assert (found.title, found.summary, found.keywords) == (None, None, ())
 
 
 @pytest.mark.parametrize(
@@ -123,6 +124,14 @@ def test_f3_malformed_frontmatter_has_a_problem_and_loses_no_text(text: str, lit
         assert block.literal_lines == literal_lines
 
 
+def test_f3_a_line_cut_at_the_end_of_the_search_does_not_close_the_block() -> None:
+    head = "\n" * 2_000 + "---\ntitle: t\n"
+    text = head + "#" * (frontmatter._REACH - len(head) - 4) + "\n------\n---\nbody"
+    assert text[: frontmatter._REACH].endswith("\n---")
+    block = split_frontmatter(text)
+    assert (block.frontmatter, block.body) == (None, text)
+
+
 def test_f3_the_problem_names_the_line_in_the_file() -> None:
     block = split_frontmatter("\n---\nkeywords: [a]\ntitle: Error: disk full\n---\n")
     assert block.problem is not None
@@ -166,22 +175,22 @@ def test_f6_rules_after_the_frontmatter_stay_in_the_body() -> None:
 
 
 def test_f7_description_and_tags_stand_in() -> None:
-    frontmatter = _frontmatter("description: d\ntags: [a, b]")
-    assert (frontmatter.summary, frontmatter.keywords) == ("d", ("a", "b"))
-    frontmatter = _frontmatter("summary: ''\ndescription: d\nkeywords: []\ntags: a, b")
-    assert (frontmatter.summary, frontmatter.keywords) == ("d", ("a", "b"))
+    found = _frontmatter("description: d\ntags: [a, b]")
+    assert (found.summary, found.keywords) == ("d", ("a", "b"))
+    found = _frontmatter("summary: ''\ndescription: d\nkeywords: []\ntags: a, b")
+    assert (found.summary, found.keywords) == ("d", ("a", "b"))
 
 
 def test_f7_aliases_do_not_replace_what_is_there() -> None:
-    frontmatter = _frontmatter("description: d\nsummary: s\ntags: [a]\nkeywords: [b]")
-    assert (frontmatter.summary, frontmatter.keywords) == ("s", ("b",))
+    found = _frontmatter("description: d\nsummary: s\ntags: [a]\nkeywords: [b]")
+    assert (found.summary, found.keywords) == ("s", ("b",))
 
 
 def test_f7_aliases_are_a_setting() -> None:
     aliases = FrontmatterAliases(keywords=("标签", "labels"), summary=())
-    frontmatter = parse("---\ndescription: d\ntags: [a]\nlabels: [b]\n---\n", aliases)
-    assert frontmatter is not None
-    assert (frontmatter.summary, frontmatter.keywords) == (None, ("b",))
+    found = parse("---\ndescription: d\ntags: [a]\nlabels: [b]\n---\n", aliases)
+    assert found is not None
+    assert (found.summary, found.keywords) == (None, ("b",))
 
 
 def test_f5_parse_takes_a_bom_and_any_line_ends() -> None:
@@ -216,6 +225,6 @@ def test_no_text_raises_and_no_line_is_lost(lines: list[str], opens: bool) -> No
 
 
 def _frontmatter(yaml: str) -> Frontmatter:
-    frontmatter = parse(f"---\n{yaml}\n---\n")
-    assert frontmatter is not None
-    return frontmatter
+    found = parse(f"---\n{yaml}\n---\n")
+    assert found is not None
+    return found
