@@ -121,16 +121,16 @@ def _explanation(invocation: Invocation) -> list[str]:
         f" L1 {'called' if invocation.l1_called else 'not called'};"
         f" similarity {details['l1_top_similarity']}, cosine {details['l1_top_cosine']}"
     ]
-    for match in _rows(details["l0_matches"]):
-        lines.append(
-            f"  L0 {match['document']}  score {match['score']}  coverage {match['coverage']}  {match['reason']}"
-        )
-    for candidate in _rows(details["l1_candidates"]):
-        lines.append(
-            f"  L1 {candidate['document']}  {candidate['breadcrumb']}  distance {candidate['distance']}"
-            f"  coverage {candidate['coverage']}  similarity {candidate['similarity']}  {candidate['level']}"
-            f"  ranks: vector {candidate['vector_rank']}, full text {candidate['full_text_rank']}"
-        )
+    lines.extend(
+        f"  L0 {match['document']}  score {match['score']}  coverage {match['coverage']}  {match['reason']}"
+        for match in _rows(details["l0_matches"])
+    )
+    lines.extend(
+        f"  L1 {candidate['document']}  {candidate['breadcrumb']}  distance {candidate['distance']}"
+        f"  coverage {candidate['coverage']}  similarity {candidate['similarity']}  {candidate['level']}"
+        f"  ranks: vector {candidate['vector_rank']}, full text {candidate['full_text_rank']}"
+        for candidate in _rows(details["l1_candidates"])
+    )
     return lines
 
 
