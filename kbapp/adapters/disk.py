@@ -24,7 +24,7 @@ def locate(root: Path, path: str) -> Path:
     Raises:
         UserError: the path or a link in it leads outside ``root``.
     """
-    file = root
+    file = str(root)
     is_linked = False
     for name in path.split("/"):
         if not _is_plain_name(name):
@@ -33,7 +33,7 @@ def locate(root: Path, path: str) -> Path:
         is_linked = is_linked or is_link
     if is_linked and not Path(os.path.realpath(file)).is_relative_to(os.path.realpath(root)):
         raise UserError(f"{path} leads outside {root.name}/ by a link: copy what it leads to into the folder")
-    return file
+    return Path(file)
 
 
 def read_whole(file: Path, check_size: Callable[[int], None]) -> bytes:
@@ -95,18 +95,21 @@ def _is_plain_name(name: str) -> bool:
     return os.name != "nt" or not {"\\", ":"} & set(name)
 
 
-def _child(folder: Path, name: str) -> tuple[Path, bool]:
+def _child(folder: str, name: str) -> tuple[str, bool]:
     """The entry of that name in any Unicode form, and whether it is a link; the name itself when there is none."""
-    child = folder / name
+    child = f"{folder}{os.sep}{name}"
     try:
-        return child, stat.S_ISLNK(child.lstat().st_mode)
+        return child, stat.S_ISLNK(os.lstat(child).st_mode)
     except OSError:
         if name.isascii():
             return child, False
     with suppress(OSError), os.scandir(folder) as entries:
-        forms = sorted(entry.name for entry in entries if unicodedata.normalize("NFC", entry.name) == name)
-        child = folder / (forms or [name])[0]
-    return child, child.is_symlink()
+        forms = {
+            entry.name: entry.is_symlink() for entry in entries if unicodedata.normalize("NFC", entry.name) == name
+        }
+        if forms:
+            return f"{folder}{os.sep}{min(forms)}", forms[min(forms)]
+    return child, False
 
 
 def _sync(folder: Path) -> None:

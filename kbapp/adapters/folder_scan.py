@@ -53,12 +53,21 @@ class _Walk:
             self._seen.add(folder)
             for name, entry in self._entries(folder, path):
                 entry_path = f"{path}/{name}" if path else name
-                if entry.is_symlink():
-                    self._links.append((entry_path, Path(entry.path)))
-                elif entry.is_dir(follow_symlinks=False):
-                    pending.append((entry.path, entry_path))
-                elif is_document_name(name) and entry.is_file(follow_symlinks=False):
-                    self._add(entry_path, entry.path)
+                try:
+                    if self._is_folder(entry, entry_path):
+                        pending.append((entry.path, entry_path))
+                except OSError as error:  # some network file systems ask the server for the kind of an entry
+                    self._problem(entry_path, f"it cannot be looked at ({error.strerror}): make it readable")
+
+    def _is_folder(self, entry: os.DirEntry[str], path: str) -> bool:
+        """Whether the entry is a folder to walk; keeps a document or a link."""
+        if entry.is_symlink():
+            self._links.append((path, Path(entry.path)))
+            return False
+        if is_document_name(entry.name) and entry.is_file(follow_symlinks=False):
+            self._add(path, entry.path)
+            return False
+        return entry.is_dir(follow_symlinks=False)
 
     def _entries(self, folder: str, path: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
         """The visible entries by NFC name; of two forms of a name the one that ``locate`` finds."""

@@ -66,46 +66,45 @@ class _Reader:
         return value
 
     def _value(self, event: yaml.Event, depth: int) -> JsonValue:
-        if isinstance(event, yaml.AliasEvent):
-            return self._anchored(event, depth)
         value: JsonValue
         if isinstance(event, yaml.ScalarEvent):
             value = event.value if event.value.isprintable() else event.value.translate(_UNSTORABLE)
-        elif depth >= MAX_DEPTH:
-            raise _too_deep(event)
         elif isinstance(event, yaml.SequenceStartEvent):
-            value = self._sequence(depth + 1)
+            value = self._sequence(event, depth)
+        elif isinstance(event, yaml.MappingStartEvent):
+            value = self._mapping(event, depth)
         else:
-            value = self._mapping(depth + 1)
-        if isinstance(event, yaml.NodeEvent) and event.anchor is not None:
+            return self._anchored(event, depth)
+        if event.anchor is not None:
             self._anchors[event.anchor] = value
         return value
 
-    def _sequence(self, depth: int) -> JsonValue:
+    def _sequence(self, start: yaml.Event, depth: int) -> JsonValue:
+        _check_depth(depth + 1, start)
         values: list[JsonValue] = []
         while not isinstance(event := self._next(), yaml.SequenceEndEvent):
-            values.append(self._value(event, depth))
+            values.append(self._value(event, depth + 1))
         return values
 
-    def _mapping(self, depth: int) -> JsonValue:
+    def _mapping(self, start: yaml.Event, depth: int) -> JsonValue:
+        _check_depth(depth + 1, start)
         values: dict[str, JsonValue] = {}
         while not isinstance(event := self._next(), yaml.MappingEndEvent):
-            key = self._value(event, depth)
+            key = self._value(event, depth + 1)
             if not isinstance(key, str):
                 raise YamlProblem("a list or a mapping stands where a key must be", _line(event.start_mark))
-            values[key] = self._value(self._next(), depth)
+            values[key] = self._value(self._next(), depth + 1)
         return values
 
-    def _anchored(self, event: yaml.AliasEvent, depth: int) -> JsonValue:
-        if event.anchor not in self._anchors:
-            raise YamlProblem(f"the alias *{event.anchor} has no anchor before it", _line(event.start_mark))
+    def _anchored(self, event: yaml.Event, depth: int) -> JsonValue:
+        if not isinstance(event, yaml.AliasEvent) or event.anchor not in self._anchors:
+            raise YamlProblem("an alias has no anchor before it", _line(event.start_mark))
         value = self._anchors[event.anchor]
         size, height = _extent(value)
         self._alias_budget -= size
         if self._alias_budget < 0:
             raise YamlProblem("its aliases stand for too much text", _line(event.start_mark))
-        if depth + height > MAX_DEPTH:
-            raise _too_deep(event)
+        _check_depth(depth + height, event)
         return value
 
 
@@ -118,8 +117,9 @@ def _extent(value: JsonValue) -> tuple[int, int]:
     return 1 + sum(size for size, _ in extents), 1 + max((height for _, height in extents), default=0)
 
 
-def _too_deep(event: yaml.Event) -> YamlProblem:
-    return YamlProblem(f"it is nested deeper than {MAX_DEPTH} levels", _line(event.start_mark))
+def _check_depth(depth: int, event: yaml.Event) -> None:
+    if depth > MAX_DEPTH:
+        raise YamlProblem(f"it is nested deeper than {MAX_DEPTH} levels", _line(event.start_mark))
 
 
 def _line(mark: object) -> int | None:
