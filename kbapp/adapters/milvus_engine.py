@@ -233,7 +233,7 @@ class RemoteEngine:
 def _locked(lock: FileLock, seconds: float) -> Iterator[None]:
     folder = Path(lock.lock_file).parent
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         lock.acquire(timeout=seconds)
     except Timeout as error:
         raise IndexUnavailable(f"Another process keeps the vector index in {folder} busy: try again later.") from error

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,6 +37,11 @@ def test_a_chunk_found_twice_counts_once_and_an_id_with_a_quote_is_none() -> Non
     assert distinct_hits(hits) == [VectorHit("c", 0.1), VectorHit("a", 0.5), VectorHit("b", 0.5)]
     assert is_chunk_id(sample_id(3))
     assert not any(map(is_chunk_id, ("", "a'b", 'a"b', "a\\b", "a\nb", "a\x00", "x" * 513)))
+
+
+def test_the_slow_libraries_are_imported_where_they_are_used_only() -> None:
+    code = "import sys, kbapp.adapters.milvus_index; print({'pymilvus', 'milvus_lite', 'grpc'} & set(sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "set()\n"
 
 
 def test_only_names_of_our_form_are_ours() -> None:
