@@ -17,6 +17,7 @@ SMALLEST_MAX_CHARACTERS = 20
 
 # A section of these alone shows nothing: anchors, line breaks and comments.
 _EMPTY_MARKUP = re.compile(r"<!--(?:[^-]|-(?!->))*+-->|</?(?:a|br|hr|div|span|p|center)\b[^<>]*+>", re.IGNORECASE)
+_ANCHORS = re.compile(r"(?:<a\b[^<>]*+>\s*+</a>\s*+)++", re.IGNORECASE)
 _EMPTY_MARKUP_CHARACTERS = 1000
 
 
@@ -75,8 +76,9 @@ def _parts(lines: Lines, sections: Sequence[Section]) -> list[_Part]:
         text_start = end if _is_heading_only(section) else lines.starts[_heading_last_line(section)]
         start = start if waiting is None else waiting
         if _says_something(lines.text[text_start:end]):
-            parts.append(_Part(section, start, end, text_start - start))
-            waiting = None
+            text_end = end if section is sections[-1] else _before_anchors(lines.text, text_start, end)
+            parts.append(_Part(section, start, text_end, text_start - start))
+            waiting = text_end if text_end < end else None
         else:
             waiting = start
     if waiting is None:
@@ -92,6 +94,18 @@ def _heading_last_line(section: Section) -> int:
 
 def _is_heading_only(section: Section) -> bool:
     return _heading_last_line(section) == section.last_line
+
+
+def _before_anchors(text: str, start: int, end: int) -> int:
+    """Where the blank lines and the anchors for the next heading begin that end a section's text."""
+    position = end
+    while position > start:
+        line_start = max(text.rfind("\n", start, position) + 1, start)
+        line = text[line_start:position].strip()
+        if line and not _ANCHORS.fullmatch(line):
+            return position
+        position = max(line_start - 1, start)
+    return end
 
 
 def _says_something(text: str) -> bool:

@@ -14,7 +14,7 @@ from kbapp.domain.text_cuts import Lines, bounded_parts, lines, sentences, trimm
 
 Span = tuple[int, int]
 
-# A text that ends in a colon or is shorter than this leads to what follows it, and is not cut from it lightly.
+# A text that ends in a colon, or a block shorter than this, leads to what follows it and is not cut from it lightly.
 INTRODUCTION_CHARACTERS = 40
 # No cut leaves less than this share of the limit, while another cut is possible.
 SMALLEST_SHARE = 5
@@ -26,12 +26,15 @@ _Splitter = Callable[[str, int, int], Iterator[Span]]
 
 
 class Cut(IntEnum):
-    """What a cut in front of a piece separates; the smaller, the sooner it is made."""
+    """What a cut in front of a piece separates; the smaller, the sooner it is made.
+
+    Parts are rows, stanzas, blocks within an item and sentences that end with their line.
+    """
 
     BLOCKS = 0
     ITEMS = 1
     PARTS = 2
-    LINES = 3
+    LINES_OR_SENTENCES = 3
     WORDS = 4
 
 
@@ -44,8 +47,8 @@ class Piece:
     cut: Cut
 
 
-_LINE_SPLITTERS: tuple[tuple[_Splitter, Cut], ...] = ((lines, Cut.LINES),)
-_PROSE_SPLITTERS: tuple[tuple[_Splitter, Cut], ...] = ((sentences, Cut.PARTS), *_LINE_SPLITTERS)
+_LINE_SPLITTERS: tuple[_Splitter, ...] = (lines,)
+_PROSE_SPLITTERS: tuple[_Splitter, ...] = (sentences, lines)
 
 
 def split_text(text: str, head: int, limit: int) -> list[Span]:
@@ -58,8 +61,8 @@ def split_text(text: str, head: int, limit: int) -> list[Span]:
     start, end = trimmed(text, 0, len(text))
     if end - start <= limit:
         return [(start, end)] if end > start else []
-    pieces = _section_pieces(text, start, head, limit)
-    return [trimmed(text, *span) for span in _cut_pieces(text, pieces, limit)]
+    spans = _cut_pieces(text, _section_pieces(text, start, head, limit), limit)
+    return [(start, end) for start, end in (trimmed(text, *span) for span in spans) if start < end]
 
 
 def _section_pieces(text: str, start: int, head: int, limit: int) -> list[Piece]:
@@ -67,7 +70,9 @@ def _section_pieces(text: str, start: int, head: int, limit: int) -> list[Piece]
     heading_characters = first - start
     if heading_characters > limit // 2:
         heading = [
-            Piece(*span, Cut.LINES) for line in lines(text, start, head) for span in bounded_parts(text, *line, limit)
+            Piece(*span, Cut.LINES_OR_SENTENCES)
+            for line in lines(text, start, head)
+            for span in bounded_parts(text, *line, limit)
         ]
         return heading + _body_pieces(text, first, limit, limit)
     pieces = _body_pieces(text, first, limit, limit - heading_characters)
@@ -140,15 +145,21 @@ def _covering(blocks: Sequence[Block], first: int, last: int) -> Iterator[Block]
         yield Block("definition", first, last, ())
 
 
-def _text_pieces(text: str, piece: Piece, splitters: Sequence[tuple[_Splitter, Cut]], limit: int) -> Iterator[Piece]:
+def _text_pieces(text: str, piece: Piece, splitters: Sequence[_Splitter], limit: int) -> Iterator[Piece]:
     if piece.end - piece.start <= limit:
         yield piece
         return
-    split, inner = splitters[0] if splitters else (partial(bounded_parts, limit=limit), Cut.WORDS)
+    split = splitters[0] if splitters else partial(bounded_parts, limit=limit)
     cut = piece.cut
     for start, end in split(text, piece.start, piece.end):
         yield from _text_pieces(text, Piece(start, end, cut), splitters[1:], limit)
-        cut = max(piece.cut, inner)
+        cut = max(piece.cut, _cut_within_text(text, end, split))
+
+
+def _cut_within_text(text: str, position: int, split: _Splitter) -> Cut:
+    if split is sentences:
+        return Cut.PARTS if text[position - 1] == "\n" else Cut.LINES_OR_SENTENCES
+    return Cut.LINES_OR_SENTENCES if split is lines else Cut.WORDS
 
 
 def _cut_pieces(text: str, pieces: Sequence[Piece], limit: int) -> list[Span]:
@@ -177,5 +188,6 @@ def _cut_pieces(text: str, pieces: Sequence[Piece], limit: int) -> list[Span]:
 def _rank(text: str, left: Piece, right: Piece) -> tuple[int, int]:
     """The order of cuts: first where least is torn apart, among equals by a hash of the text behind the cut."""
     before = text[left.start : left.end].rstrip()
-    leads_on = len(before) < INTRODUCTION_CHARACTERS or before.endswith((":", "："))
+    is_short_block = right.cut is Cut.BLOCKS and len(before) < INTRODUCTION_CHARACTERS
+    leads_on = is_short_block or before.endswith((":", "："))
     return right.cut + 2 * leads_on, zlib.crc32(text[right.start : right.end].strip().encode("utf-8", "surrogatepass"))

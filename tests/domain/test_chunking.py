@@ -106,6 +106,13 @@ def test_c6_a_heading_with_nothing_of_its_own_goes_with_the_chunk_that_follows(f
     assert contents(f"# A\n{filler}\n\n## B\n\ntext") == [f"# A\n{filler}\n\n## B\n\ntext"]
 
 
+def test_c6_an_anchor_above_a_heading_goes_with_the_heading():
+    anchor = '<a name="b"></a> <a id="c"></a>'
+    first, second = chunks(f"# A\n\ntext\n{anchor}\n\n# B\n\n<a name='x'></a> text\n\n<a></a>")
+    assert (first.content, first.lines) == ("# A\n\ntext", (5, 7))
+    assert (second.content, second.lines) == (f"{anchor}\n\n# B\n\n<a name='x'></a> text\n\n<a></a>", (8, 14))
+
+
 def test_c6_headings_without_text_at_the_end_go_with_the_last_chunk():
     assert contents("# A\n\ntext\n\n# B\n\n## C\n") == ["# A\n\ntext\n\n# B\n\n## C"]
 
@@ -113,6 +120,10 @@ def test_c6_headings_without_text_at_the_end_go_with_the_last_chunk():
 def test_c6_a_document_of_headings_alone_is_one_chunk():
     (chunk,) = chunks("# A\n\n## B\n")
     assert (chunk.content, chunk.breadcrumb) == ("# A\n\n## B", "手册 > A > B")
+
+
+def test_c6_headings_alone_that_do_not_fit_are_cut_and_leave_no_empty_chunk():
+    assert contents("# 一\n\n<h2 id='x'>四</h2>\n\n\n\n", max_characters=20) == ["# 一", "<h2 id='x'>四</h2>"]
 
 
 def test_c6_a_heading_stays_with_the_first_part_of_a_long_section():
