@@ -20,7 +20,7 @@ check: $(VENV)/installed-dev
 
 # The tests that need torch have an environment of their own.
 torch-test: $(VENV)-torch/installed
-	$(VENV)-torch/bin/python -m pytest -m torch tests/torch $(ARGS)
+	HF_HUB_OFFLINE=1 $(VENV)-torch/bin/python -m pytest -o addopts="--strict-markers --strict-config -ra" tests/torch $(ARGS)
 
 bench: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/l0.py

@@ -13,6 +13,10 @@ from typing import Any
 # pymilvus has no types of its own.
 MilvusClient = Any
 
+# pymilvus pings every 10 s while idle; a gRPC server takes one in five minutes, else it ends the connection
+# ("too_many_pings"), and the C core prints that to stderr.
+_GRPC_OPTIONS = {"grpc.keepalive_time_ms": 600_000, "grpc.keepalive_permit_without_calls": 0}
+
 COLLECTION_NOT_FOUND = 100
 COLLECTION_NOT_LOADED = 101
 _SENTENCE_CHARACTERS = 200
@@ -44,7 +48,7 @@ def open_client(uri: str, token: str, connect_seconds: float) -> MilvusClient:
     from pymilvus import MilvusClient as Client
 
     silence_loggers()
-    return Client(uri, token=token, timeout=connect_seconds, dedicated=True)
+    return Client(uri, token=token, timeout=connect_seconds, dedicated=True, grpc_options=_GRPC_OPTIONS)
 
 
 def silence_loggers() -> None:

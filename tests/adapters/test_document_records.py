@@ -25,7 +25,9 @@ def records(database: Database) -> DocumentRecords:
 
 
 def test_u3_a_record_comes_back_as_it_was_saved(records: DocumentRecords) -> None:
-    record = make_record("api/支付.md", metadata={"title": "支付", "keywords": ["a", "b"]}, status=DocumentStatus.FAILED)
+    record = make_record(
+        "api/支付.md", metadata={"title": "支付", "keywords": ["a", "b"]}, status=DocumentStatus.FAILED
+    )
     records.save([record])
     assert records.documents() == {"api/支付.md": record}
 
@@ -45,7 +47,9 @@ def test_two_records_may_change_places(records: DocumentRecords) -> None:
     assert {path: record.id for path, record in records.documents().items()} == {"a.md": "d2", "b.md": "d1"}
 
 
-def test_a_chunk_set_replaces_the_former_one_and_full_text_follows(records: DocumentRecords, database: Database) -> None:
+def test_a_chunk_set_replaces_the_former_one_and_full_text_follows(
+    records: DocumentRecords, database: Database
+) -> None:
     full_text = FullTextIndex(database)
     first, second, third = make_chunk("支付网关"), make_chunk("连接池"), make_chunk("缓存击穿")
     records.commit_chunks(make_record(), [first, second])
@@ -73,7 +77,9 @@ def test_u7_a_deleted_document_leaves_nothing(records: DocumentRecords, database
     assert (records.document_count(), records.chunk_count()) == (1, 1)
 
 
-@pytest.mark.parametrize("query", ["", "???", '"', "a OR", "NEAR(", "tokens:x", "col*", "';--", "支付 AND NOT", "^", "-"])
+@pytest.mark.parametrize(
+    "query", ["", "???", '"', "a OR", "NEAR(", "tokens:x", "col*", "';--", "支付 AND NOT", "^", "-"]
+)
 def test_full_text_takes_any_query(records: DocumentRecords, database: Database, query: str) -> None:
     records.commit_chunks(make_record(), [make_chunk("支付网关")])
     assert isinstance(FullTextIndex(database).search(query, 5), list)

@@ -39,6 +39,8 @@ def test_tokens_hold_no_space_or_quote_that_full_text_would_read_as_syntax(text:
         assert not any(character.isspace() or character in "\"'*()" for character in token)
 
 
-@pytest.mark.parametrize("text", ["_" * 50_000, "a." * 50_000, "-" * 50_000, "支" * 50_000, "aB" * 50_000, "a支" * 50_000])
+@pytest.mark.parametrize(
+    "text", ["_" * 50_000, "a." * 50_000, "-" * 50_000, "支" * 50_000, "aB" * 50_000, "a支" * 50_000]
+)
 def test_long_runs_are_cut_too(text: str) -> None:
     assert isinstance(tokens_of(text), list)

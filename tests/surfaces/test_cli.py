@@ -1,0 +1,205 @@
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from kbapp.surfaces.cli import main
+from tests.embedding import TinyEmbedder
+from tests.embedding_server import serve_embedder
+from tests.knowledge import document, write_documents
+
+DOCUMENTS = {
+    "api/payment.md": document("支付网关错误码", "ERR_TIMEOUT, 超时", "## 超时类错误\n\n支付网关请求超时。"),
+    "domain/cache.md": document("缓存", "击穿", "缓存击穿时加互斥锁。"),
+    "bad.md": "---\ntitle: Error: disk full\n---\n\n磁盘写满了。\n",
+    "binary.md": b"\x89PNG\r\n\x1a\n" + bytes(64),
+}
+Run = Callable[..., Result]
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[str]:
+    with serve_embedder(TinyEmbedder()) as url:
+        yield url
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, endpoint: str) -> Run:
+    write_documents(tmp_path / "docs", DOCUMENTS)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("KBAPP_EMBEDDING__MODEL", "openai:tiny")
+    monkeypatch.setenv("KBAPP_EMBEDDING__BASE_URL", endpoint)
+
+    def invoke(*arguments: str, root: str = "docs", stdin: str | None = None) -> Result:
+        return CliRunner().invoke(main, ["--root", root, *arguments], input=stdin)
+
+    return invoke
+
+
+def values(result: Result) -> Any:
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def test_index_reports_what_was_done_under_the_pinned_names(run: Run) -> None:
+    report = values(run("index", "--json"))
+    assert {name: report[name] for name in ("documents", "entries", "indexed", "unchanged", "removed")} == {
+        "documents": 4,
+        "entries": 2,
+        "indexed": 3,
+        "unchanged": 0,
+        "removed": 0,
+    }
+    assert report["chunks"] == report["embedded"] > 0
+    assert [failed["path"] for failed in report["failed"]] == ["binary.md"]
+    assert [warning["path"] for warning in report["warnings"]] == ["bad.md"]
+    second = values(run("index", "--json"))
+    assert (second["indexed"], second["unchanged"], second["embedded"]) == (0, 3, 0)
+    assert [failed["path"] for failed in second["failed"]] == ["binary.md"]
+
+
+def test_index_without_json_is_text_for_people(run: Run) -> None:
+    result = run("index")
+    assert "4 documents, 2 in the keyword index" in result.stdout
+    assert "failed: binary.md: " in result.stdout
+
+
+def test_lookup_indexes_what_is_new_and_answers_in_camel_case(run: Run) -> None:
+    result = values(run("lookup", "ERR_TIMEOUT", "--json"))
+    assert list(result) == [
+        "found",
+        "primary",
+        "supplement",
+        "relevanceLevel",
+        "completenessHint",
+        "retrievedDomainsThisSession",
+        "message",
+        "dedupReason",
+        "degraded",
+        "invocationId",
+    ]
+    assert result["relevanceLevel"] == "PRECISE"
+    assert result["primary"]["source"] == "docs/api/payment.md"
+    assert result["primary"]["matchType"] == "exact_L0"
+
+
+def test_lookup_explain_adds_the_telemetry_row(run: Run) -> None:
+    explain = values(run("lookup", "缓存击穿", "--explain", "--json"))["explain"]
+    assert explain["tool_name"] == "lookup_knowledge"
+    assert explain["l1_called"] is False
+    assert explain["retrieval_details"]["l0_titles"] == ["缓存"]
+
+
+def test_lookup_for_people_shows_level_source_and_reason(run: Run) -> None:
+    output = run("lookup", "ERR_TIMEOUT", "--explain").stdout
+    assert output.startswith("PRECISE")
+    assert "docs/api/payment.md" in output
+    assert "The query is the keyword 'ERR_TIMEOUT'" in output
+
+
+def test_documents_lists_every_record_with_its_state(run: Run) -> None:
+    records = values(run("documents", "--json"))
+    assert [(record["path"], record["status"]) for record in records] == [
+        ("api/payment.md", "INDEXED"),
+        ("bad.md", "INDEXED"),
+        ("binary.md", "FAILED"),
+        ("domain/cache.md", "INDEXED"),
+    ]
+    assert records[0]["source"] == "docs/api/payment.md"
+    assert records[0]["metadata"]["keywords"] == ["ERR_TIMEOUT", "超时"]
+    assert records[1]["metadata"] is None
+
+
+def test_c1_chunks_under_their_names_by_either_form_of_the_path(run: Run) -> None:
+    chunks = values(run("chunks", "api/payment.md", "--json"))
+    assert chunks == values(run("chunks", "docs/api/payment.md", "--json"))
+    assert list(chunks[0]) == [
+        "_source",
+        "_file_name",
+        "category",
+        "chunkIndex",
+        "totalChunks",
+        "title",
+        "breadcrumb",
+        "heading_h1",
+        "heading_h2",
+        "heading_h3",
+        "content",
+        "lines",
+    ]
+    assert chunks[0]["breadcrumb"] == "支付网关错误码 > 超时类错误"
+    assert chunks[0]["lines"][0] == 7
+
+
+def test_doctor_says_whether_the_indexes_agree(run: Run) -> None:
+    before = values(run("doctor", "--json"))
+    assert not before["consistent"]
+    run("index")
+    after = values(run("doctor", "--json"))
+    assert after["consistent"]
+    assert after["model"] == "openai:tiny"
+    assert after["counts"]["vectors"] == after["counts"]["chunks"] > 0
+    assert [problem["problem"].split(":")[0] for problem in after["problems"]] == ["binary.md"]
+
+
+def test_prompt_answers_a_pipe_line_by_line(run: Run) -> None:
+    output = run("prompt", stdin="ERR_TIMEOUT\n\n   \n" + "x" * 3000 + "\n击穿\n").stdout
+    assert output.count("PRECISE") == 2
+    assert "3000 characters" in output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["lookup", ""], "the query is empty"),
+        (["lookup", "x" * 100_000], "100000 characters"),
+        (["chunks", "api/none.md"], "api/none.md"),
+        (["chunks", "../../etc/passwd"], "passwd"),
+        (["--config", "none.yaml", "index"], "none.yaml does not exist"),
+    ],
+)
+def test_an_error_of_the_user_is_one_line_and_status_1(run: Run, arguments: list[str], sentence: str) -> None:
+    result = run(*arguments)
+    assert result.exit_code == 1
+    assert sentence in result.stderr
+    assert result.stdout == ""
+    assert len([line for line in result.stderr.strip().split("\n") if line.startswith("Error")]) == 1
+    assert "Traceback" not in result.stderr
+
+
+def test_k8_an_explicit_root_that_does_not_exist_is_an_error(run: Run, tmp_path: Path) -> None:
+    result = run("index", root="nowhere")
+    assert result.exit_code == 1
+    assert "--root nowhere is not a folder" in result.stderr
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_wrong_usage_is_status_2(run: Run) -> None:
+    assert run("lookup").exit_code == 2
+    assert run("nonsense").exit_code == 2
+
+
+def test_an_empty_folder_is_said_to_be_empty(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    result = run("index", "--json", root="empty")
+    assert json.loads(result.stdout)["documents"] == 0
+    assert "holds no .md file" in result.stderr
+
+
+def test_terminal_escapes_in_documents_do_not_reach_the_terminal(run: Run, tmp_path: Path) -> None:
+    write_documents(
+        tmp_path / "docs", {"evil.md": "---\ntitle: evil\nkeywords: [evilword]\n---\n\x1b]0;owned\x07text\n"}
+    )
+    output = run("lookup", "evilword").stdout
+    assert "\x1b" not in output
+    assert "\x07" not in output
+
+
+def test_a_misspelt_environment_variable_is_refused(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KBAPP_RETRIEVAL__L1__TOPK", "3")
+    result = run("index")
+    assert result.exit_code == 1
+    assert "KBAPP_RETRIEVAL__L1__TOP_K" in result.stderr
