@@ -22,6 +22,7 @@ ANY_TEXT = st.text(alphabet=st.sampled_from('aAéßИ支付超 \u3000？?.。_-�
         ("STRASSE", "strasse"),
         ("Straße", "strasse"),
         ("Cafe\u0301", "café"),
+        ("\u0390", "\u0390"),
         ("", ""),
     ],
 )
