@@ -1,8 +1,11 @@
 """An immutable L0 index of some entries: which of their keywords and titles a query matches, and who holds them.
 
-A *term* is a keyword or a title in one spelling, its *key* is what all spellings have in common. Everything stands in
-flat arrays, since objects would take several times the memory. ahocorasick_rs counts positions in code points, and
-finds overlapping keywords only with ``MatchKind.Standard`` and ``overlapping=True``.
+A *term* is a keyword or a title in one spelling, its *key* is what all spellings have in common. What can stand in flat
+arrays does, since objects would take several times the memory.
+
+Keywords are looked for in a query by hashing: at each place the next two characters say which lengths are worth a look.
+Aho-Corasick (ahocorasick_rs) is faster by some microseconds and takes more memory, a second per 200,000 keywords to build,
+and the interpreter's lock all that time, which would stop every lookup.
 """
 
 from __future__ import annotations
@@ -11,8 +14,6 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
-
-from ahocorasick_rs import AhoCorasick, Implementation, MatchKind
 
 from kbapp.domain.documents import KnowledgeEntry
 from kbapp.domain.keyword_matching import (
@@ -53,28 +54,38 @@ class KeywordSegment:
         self._camel_cuts = array("I", _absolute_cuts(self._spellings[: self._first_title], self._starts))
         patterns = _patterns(terms)
         self._terms_of_pattern = _Rows(patterns.values())
-        self._automaton = AhoCorasick(patterns, MatchKind.Standard, False, Implementation.ContiguousNFA)
+        self._patterns = {pattern: number for number, pattern in enumerate(patterns)}
+        self._lengths = _lengths_by_prefix(patterns)
 
     def exact(self, query: PreparedQuery) -> Found:
         """The terms that are the query."""
-        length = len(query.key)
-        for pattern, start, end in self._automaton.find_matches_as_indexes(query.key, overlapping=True):
-            if end - start == length:
-                for term in self._terms_of_pattern[pattern]:
-                    yield self._found(term, MatchTier.EXACT, length, query.letters)
+        for term in self._terms_of(query.key):
+            yield self._found(term, MatchTier.EXACT, len(query.key), query.letters)
 
     def contained(self, query: PreparedQuery) -> Found:
         """The terms that stand in the query, from word edge to word edge."""
         covered: dict[int, int] = {}
-        for pattern, start, end in self._automaton.find_matches_as_indexes(query.text, overlapping=True):
-            if is_word_edge(query.text, start) and is_word_edge(query.text, end):
-                place = ((1 << (end - start)) - 1) << start
-                for term in self._terms_of_pattern[pattern]:
-                    covered[term] = covered.get(term, 0) | place
+        for start, end in self._places(query.text):
+            place = ((1 << (end - start)) - 1) << start
+            for term in self._terms_of(query.text[start:end]):
+                covered[term] = covered.get(term, 0) | place
         for term, places in covered.items():
             key = self._key(term)
             if can_be_contained(key, is_title=term >= self._first_title):
                 yield self._found(term, MatchTier.CONTAINED, len(key), places & query.letters)
+
+    def _places(self, text: str) -> Iterator[tuple[int, int]]:
+        """Where a pattern may stand, from word edge to word edge."""
+        for start in range(len(text)):
+            lengths = self._lengths.get(text[start : start + PREFIX])
+            if lengths and is_word_edge(text, start):
+                for length in lengths:
+                    if start + length <= len(text) and is_word_edge(text, start + length):
+                        yield start, start + length
+
+    def _terms_of(self, pattern: str) -> Sequence[int]:
+        number = self._patterns.get(pattern)
+        return () if number is None else self._terms_of_pattern[number]
 
     def partial(self, query: PreparedQuery) -> Found:
         """The keywords of which the query is a part, from word-part edge to word-part edge; the shortest first."""
@@ -126,13 +137,24 @@ def _terms(
 
 
 def _patterns(terms: Sequence[tuple[str, str]]) -> dict[str, list[int]]:
-    """What the automaton looks for, with the terms it stands for: the keys, and spellings with spaces within CJK."""
+    """What is looked for in a query, with the terms it stands for: the keys, and spellings with spaces within CJK."""
     patterns: dict[str, list[int]] = {}
     for number, (key, spelling) in enumerate(terms):
         patterns.setdefault(key, []).append(number)
         if " " in spelling and (spaced := normal_text(spelling)) != key:
             patterns.setdefault(spaced, []).append(number)
     return patterns
+
+
+def _lengths_by_prefix(patterns: Iterable[str]) -> dict[str, tuple[int, ...]]:
+    """The lengths of the patterns that begin with the same characters, the shortest first."""
+    lengths: dict[str, int] = {}
+    for pattern in patterns:
+        prefix = pattern[:PREFIX]
+        lengths[prefix] = lengths.get(prefix, 0) | 1 << len(pattern)
+    tuples: dict[int, tuple[int, ...]] = {}
+    for prefix, bits in lengths.items():
+        ...
 
 
 def _offsets(lengths: Iterable[int]) -> list[int]:

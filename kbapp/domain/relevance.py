@@ -59,14 +59,15 @@ class Thresholds:
 class CandidateEvidence:
     """What is known of one chunk as an answer to one query.
 
-    ``distance``: squared L2 between the query's and the chunk's unit vectors, 0 … 4. ``coverage``: share of the
-    query's content tokens, weighted by their rarity in the knowledge base, that stand in the chunk or its headings, 0
-    … 1. ``query_tokens``: number of those tokens.
+    ``distance``: squared L2 between the query's and the chunk's unit vectors, 0 … 4. Of the query's content tokens,
+    weighted by their rarity in the knowledge base, ``coverage`` is the share that stands in the chunk or its
+    headings, and ``unknown_share`` that of Latin-script tokens which stand nowhere in the knowledge base (a product,
+    an error code it does not know); both 0 … 1.
     """
 
     distance: float
     coverage: float
-    query_tokens: int
+    unknown_share: float
 
     @property
     def cosine(self) -> float:
@@ -95,9 +96,9 @@ class DistanceProfile:
 class EvidenceProfile:
     """Relevance by distance and lexical evidence together, for models whose raw similarities do not separate (G5).
 
-    ``logit = bias + cosine_weight·cosine + coverage_weight·coverage``. The similarity is linear in the logit between
-    the two logits at which a result begins to be a REFERENCE and to be HIGHLY_RELEVANT, so that the thresholds mean
-    the same for every model.
+    ``logit = bias + cosine_weight·cosine + coverage_weight·coverage + unknown_weight·unknown_share``. The similarity
+    is linear in the logit between the two logits at which a result begins to be a REFERENCE and to be
+    HIGHLY_RELEVANT, so that the thresholds mean the same for every model.
     """
 
     name: str
@@ -105,15 +106,21 @@ class EvidenceProfile:
     bias: float
     cosine_weight: float
     coverage_weight: float
+    unknown_weight: float
     reference_logit: float
     highly_relevant_logit: float
 
     def logit(self, evidence: CandidateEvidence) -> float:
         """Log-odds that the chunk answers the query."""
-        return self.bias + self.cosine_weight * evidence.cosine + self.coverage_weight * evidence.coverage
+        return (
+            self.bias
+            + self.cosine_weight * evidence.cosine
+            + self.coverage_weight * evidence.coverage
+            + self.unknown_weight * evidence.unknown_share
+        )
 
     def similarity(self, evidence: CandidateEvidence, thresholds: Thresholds) -> float:
-        """Monotone in cosine and coverage, in [0, 1]; equal to a threshold exactly at its logit."""
+        """Monotone in the evidence, in [0, 1]; equal to a threshold exactly at its logit."""
         logit = self.logit(evidence)
         low, high = self.reference_logit, self.highly_relevant_logit
         if logit < low:

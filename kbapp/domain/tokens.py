@@ -39,7 +39,7 @@ def tokens_of(text: str) -> list[str]:
 
 
 def content_tokens(text: str) -> list[str]:
-    """The distinct tokens of a query that name something, in order: without question words."""
+    """The distinct tokens of a query that name something, in order: no question words, no single letters."""
     return [token for token in dict.fromkeys(tokens_of(text)) if not _only_asks(token)]
 
 
@@ -77,7 +77,8 @@ def _split_cjk(word: str) -> Iterator[str]:
 
 def _only_asks(token: str) -> bool:
     return (
-        token in QUESTION_WORDS
+        (len(token) == 1 and token.isascii())
+        or token in QUESTION_WORDS
         or not ASKING_CHARACTERS.isdisjoint(token)
         or all(character in QUESTION_CHARACTERS for character in token)
     )

@@ -61,7 +61,7 @@ def _candidate(candidate: Candidate) -> dict[str, JsonValue]:
         "distance": round(candidate.evidence.distance, 6),
         "cosine": round(candidate.evidence.cosine, 6),
         "coverage": round(candidate.evidence.coverage, 6),
-        "query_tokens": candidate.evidence.query_tokens,
+        "unknown_share": round(candidate.evidence.unknown_share, 6),
         "similarity": round(candidate.similarity, 6),
         "level": candidate.level.value if candidate.level else None,
         "vector_rank": candidate.hit.vector_rank,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from kbapp.domain.errors import IndexUnavailable
 from kbapp.domain.fusion import FusedHit, fuse_by_rank
 from kbapp.domain.index_state import MODEL_STATE, other_model
 from kbapp.domain.ports import DocumentRecords, Embedder, EmbeddingCache, FullText, FullTextHit, VectorIndex, Vectors
+from kbapp.domain.query_terms import QueryTerms, weigh_terms
 from kbapp.domain.relevance import (
     CandidateEvidence,
     RelevanceLevel,
@@ -21,7 +21,7 @@ from kbapp.domain.relevance import (
     Thresholds,
     level_of,
 )
-from kbapp.domain.tokens import content_tokens, tokens_of
+from kbapp.domain.tokens import content_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,32 +137,20 @@ class VectorSearch:
     def _grade(
         self, query: str, best: Sequence[tuple[FusedHit, StoredChunk]], distances: dict[str, float]
     ) -> tuple[Candidate, ...]:
-        weights = self._token_weights(query)
+        terms = self._terms(query)
         candidates = []
         for hit, chunk in best:
-            evidence = CandidateEvidence(distances[chunk.id], _coverage(weights, chunk), len(weights))
+            coverage = terms.coverage(chunk.chunk.embedded_text)
+            evidence = CandidateEvidence(distances[chunk.id], coverage, terms.unknown_share)
             similarity = self.profile.similarity(evidence, self.options.thresholds)
             level = level_of(similarity, self.options.thresholds)
             candidates.append(Candidate(chunk, hit, evidence, similarity, level))
         return tuple(candidates)
 
-    def _token_weights(self, query: str) -> dict[str, float]:
-        """Content tokens of the query with their rarity: BM25's idf, ``ln(1 + (N − n + 0.5) / (n + 0.5))``."""
+    def _terms(self, query: str) -> QueryTerms:
+        """What the query names; without full text every token weighs the same and none is unknown."""
         tokens = content_tokens(query)
         try:
-            frequencies = self._full_text.chunk_frequencies(tokens)
-            total = self._records.chunk_count()
+            return weigh_terms(query, self._full_text.chunk_frequencies(tokens), self._records.chunk_count())
         except IndexUnavailable:
-            return dict.fromkeys(tokens, 1.0)
-        return {
-            token: math.log(1 + (total - frequencies.get(token, 0) + 0.5) / (frequencies.get(token, 0) + 0.5))
-            for token in tokens
-        }
-
-
-def _coverage(weights: dict[str, float], chunk: StoredChunk) -> float:
-    total = sum(weights.values())
-    if not total:
-        return 0.0
-    held = set(tokens_of(chunk.chunk.embedded_text))
-    return sum(weight for token, weight in weights.items() if token in held) / total
+            return QueryTerms(dict.fromkeys(tokens, 1.0), 0.0)
