@@ -26,6 +26,7 @@ from kbapp.domain.frontmatter import FrontmatterAliases
 from kbapp.domain.keyword_matching import MatchRules
 from kbapp.domain.ports import Embedder
 from kbapp.domain.relevance import HintLanguage, Thresholds
+from kbapp.service.chunk_writer import ChunkWriter
 from kbapp.service.health import Engine, HealthCheck, Surroundings
 from kbapp.service.indexing import Indexer, IndexingOptions
 from kbapp.service.knowledge_base import KnowledgeBase, Parts
@@ -94,8 +95,8 @@ def open_knowledge_base(
         records=records,
         cache=cache,
         embedder=embedder,
-        vectors=vectors,
         keywords=keywords,
+        writer=ChunkWriter(records, vectors, embedder.model_id),
         options=_indexing_options(settings),
     )
     health = HealthCheck(

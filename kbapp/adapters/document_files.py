@@ -105,7 +105,15 @@ class DocumentFiles:
         Raises:
             UserError: as ``read``.
         """
-        block = self._split(path, self.read_bytes(path))
+        return self.parse_entry(path, self.read_bytes(path))
+
+    def parse_entry(self, path: str, data: bytes) -> KnowledgeEntry | None:
+        """``parse(path, data).entry``, without parsing Markdown where that is not needed.
+
+        Raises:
+            UserError: as ``parse``.
+        """
+        block = self._split(path, data)
         frontmatter = block.frontmatter
         if frontmatter is None or not (frontmatter.title or frontmatter.keywords):
             return None

@@ -12,13 +12,12 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby, islice
+from itertools import islice
 from operator import attrgetter
 
-from kbapp.adapters.keyword_segment import Finder, KeywordSegment
+from kbapp.adapters.keyword_segment import Finder, KeywordSegment, set_bits
 from kbapp.domain.documents import KnowledgeEntry
 from kbapp.domain.keyword_matching import (
-    Assessment,
     FoundKeyword,
     KeywordHit,
     KeywordMatch,
@@ -94,15 +93,14 @@ class KeywordIndex:
 
     def _matches(self, snapshot: _Snapshot, query: PreparedQuery, tier: MatchTier, held: _Held) -> list[KeywordMatch]:
         weighed = _weighed(held, len(snapshot), self._rules)
-        assessed: list[tuple[Assessment, list[int]]] = []
+        matches: list[KeywordMatch] = []
         # Many entries are matched by the same keywords: each such group is assessed once.
         for group, numbers in _groups([numbers for _, numbers in weighed]).items():
-            if assessment := assess(query, [weighed[place][0] for place in _places(group)]):
-                assessed.append((assessment, numbers))
-        assessed.sort(key=_worst_first, reverse=True)
-        matches: list[KeywordMatch] = []
-        for _, tied in groupby(assessed, key=_worst_first):
-            matches += _by_path(snapshot, tier, list(tied))
+            if assessment := assess(query, [weighed[place][0] for place in set_bits(group)]):
+                score, matched, coverage = assessment
+                matches += [KeywordMatch(snapshot.entry(n), tier, score, matched, coverage) for n in numbers]
+        matches.sort(key=attrgetter("entry.path"))
+        matches.sort(key=attrgetter("score"), reverse=True)
         return matches
 
 
@@ -135,7 +133,7 @@ class _Snapshot:
     def held(self, find: Finder, query: PreparedQuery, limit: int | None = None) -> _Held:
         """What ``find`` finds in both segments; with a limit only the shortest keywords."""
         old = list(islice(self._in_base(find, query), limit))
-        new = list(islice(find(self.recent, query), limit))
+        new = list(islice(find(self.recent, query), limit)) if self.recent.entries else []
         if not new:
             return old
         first, held = len(self.base.entries), dict(old)
@@ -145,7 +143,7 @@ class _Snapshot:
 
     def _in_base(self, find: Finder, query: PreparedQuery) -> Iterator[tuple[FoundKeyword, list[int]]]:
         for found, numbers in find(self.base, query):
-            visible = [number for number in numbers if number not in self.hidden] if self.hidden else list(numbers)
+            visible = [number for number in numbers if number not in self.hidden] if self.hidden else numbers
             if visible:
                 yield found, visible
 
@@ -201,25 +199,3 @@ def _groups(holders: Sequence[Sequence[int]]) -> dict[int, list[int]]:
     for number, hits in hits_of.items():
         groups[hits].append(number)
     return groups
-
-
-def _places(group: int) -> Iterator[int]:
-    """The places of the bits that are set."""
-    while group:
-        lowest = group & -group
-        yield lowest.bit_length() - 1
-        group ^= lowest
-
-
-def _worst_first(assessed: tuple[Assessment, list[int]]) -> float:
-    return assessed[0].score
-
-
-def _by_path(snapshot: _Snapshot, tier: MatchTier, tied: list[tuple[Assessment, list[int]]]) -> list[KeywordMatch]:
-    """The matches of groups with one score."""
-    matches = [
-        KeywordMatch(entry, tier, assessment.score, assessment.matched, assessment.coverage)
-        for assessment, numbers in tied
-        for entry in map(snapshot.entry, numbers)
-    ]
-    return sorted(matches, key=attrgetter("entry.path"))

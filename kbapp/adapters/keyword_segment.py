@@ -4,8 +4,8 @@ A *term* is a keyword or a title in one spelling, its *key* is what all spelling
 arrays does, since objects would take several times the memory.
 
 Keywords are looked for in a query by hashing: at each place the next two characters say which lengths are worth a look.
-Aho-Corasick (ahocorasick_rs) is faster by some microseconds and takes more memory, a second per 200,000 keywords to build,
-and the interpreter's lock all that time, which would stop every lookup.
+Aho-Corasick (ahocorasick_rs) is faster by some microseconds, but takes more memory, a second per 200,000 keywords to
+build, and the interpreter's lock all that time, which stops every lookup.
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
+
+import numpy as np
 
 from kbapp.domain.documents import KnowledgeEntry
 from kbapp.domain.keyword_matching import (
@@ -26,10 +29,14 @@ from kbapp.domain.keyword_matching import (
 )
 from kbapp.domain.keyword_text import camel_cuts, is_word_edge, normal_text
 
-Found = Iterator[tuple[FoundKeyword, Sequence[int]]]
+Found = Iterator[tuple[FoundKeyword, list[int]]]
 """Keywords with the numbers of the entries that hold them."""
 
 Finder = Callable[["KeywordSegment", PreparedQuery], Found]
+
+
+PREFIX = 2
+"""So many characters lead from a place in a query to the lengths of the patterns that may stand there."""
 
 
 class KeywordSegment:
@@ -41,51 +48,46 @@ class KeywordSegment:
 
     def __init__(self, entries: Iterable[KnowledgeEntry]) -> None:
         self.entries = tuple(sorted(entries, key=lambda entry: entry.path))
-        keywords = _terms(self.entries, lambda entry: entry.keywords)
-        titles = _terms(self.entries, lambda entry: (entry.title,))
-        keyword_terms = sorted(keywords, key=lambda term: (len(term[0]), term))
-        terms = [*keyword_terms, *sorted(titles)]
-        self._spellings = [spelling for _, spelling in terms]
-        self._first_title = len(keywords)
-        self._holders = _Rows([*(keywords[term] for term in keyword_terms), *(titles[term] for term in sorted(titles))])
+        keywords = _collect(self.entries, lambda entry: entry.keywords)
+        titles = _collect(self.entries, lambda entry: (entry.title,))
+        self._first_title = len(keywords.keys)
+        self._spellings = keywords.spellings + titles.spellings
+        self._keyword_holders, self._title_holders = keywords.holders, titles.holders
+        keys = keywords.keys + titles.keys
         # Every key ends with a line end, which no key and no query in normal form holds.
-        self._keys = "".join([f"{key}\n" for key, _ in terms])
-        self._starts = array("I", _offsets(len(key) + 1 for key, _ in terms))
-        self._camel_cuts = array("I", _absolute_cuts(self._spellings[: self._first_title], self._starts))
-        patterns = _patterns(terms)
-        self._terms_of_pattern = _Rows(patterns.values())
-        self._patterns = {pattern: number for number, pattern in enumerate(patterns)}
-        self._lengths = _lengths_by_prefix(patterns)
+        self._keys = "".join([f"{key}\n" for key in keys])
+        self._starts = array("I", accumulate((len(key) + 1 for key in keys), initial=0))
+        self._camel_cuts = array("I", _absolute_cuts(keywords.spellings, self._starts))
+        self._patterns, self._terms_of_pattern = _patterns(keys, self._spellings)
+        self._lengths = _lengths_by_prefix(self._patterns)
 
     def exact(self, query: PreparedQuery) -> Found:
         """The terms that are the query."""
-        for term in self._terms_of(query.key):
+        pattern = self._patterns.get(query.key)
+        for term in () if pattern is None else self._terms_of_pattern[pattern]:
             yield self._found(term, MatchTier.EXACT, len(query.key), query.letters)
 
     def contained(self, query: PreparedQuery) -> Found:
         """The terms that stand in the query, from word edge to word edge."""
         covered: dict[int, int] = {}
-        for start, end in self._places(query.text):
+        for start, end, pattern in self._occurrences(query.text):
             place = ((1 << (end - start)) - 1) << start
-            for term in self._terms_of(query.text[start:end]):
+            for term in self._terms_of_pattern[pattern]:
                 covered[term] = covered.get(term, 0) | place
         for term, places in covered.items():
             key = self._key(term)
             if can_be_contained(key, is_title=term >= self._first_title):
                 yield self._found(term, MatchTier.CONTAINED, len(key), places & query.letters)
 
-    def _places(self, text: str) -> Iterator[tuple[int, int]]:
-        """Where a pattern may stand, from word edge to word edge."""
+    def _occurrences(self, text: str) -> Iterator[tuple[int, int, int]]:
         for start in range(len(text)):
             lengths = self._lengths.get(text[start : start + PREFIX])
             if lengths and is_word_edge(text, start):
                 for length in lengths:
-                    if start + length <= len(text) and is_word_edge(text, start + length):
-                        yield start, start + length
-
-    def _terms_of(self, pattern: str) -> Sequence[int]:
-        number = self._patterns.get(pattern)
-        return () if number is None else self._terms_of_pattern[number]
+                    end = start + length
+                    pattern = self._patterns.get(text[start:end])
+                    if pattern is not None and end <= len(text) and is_word_edge(text, end):
+                        yield start, end, pattern
 
     def partial(self, query: PreparedQuery) -> Found:
         """The keywords of which the query is a part, from word-part edge to word-part edge; the shortest first."""
@@ -99,9 +101,10 @@ class KeywordSegment:
             else:
                 position += 1
 
-    def _found(self, term: int, tier: MatchTier, length: int, covered: int) -> tuple[FoundKeyword, Sequence[int]]:
-        matched = MatchedKeyword(self._spellings[term], tier, term >= self._first_title)
-        return FoundKeyword(matched, self._key(term), length, covered), self._holders[term]
+    def _found(self, term: int, tier: MatchTier, length: int, covered: int) -> tuple[FoundKeyword, list[int]]:
+        is_title = term >= self._first_title
+        found = FoundKeyword(MatchedKeyword(self._spellings[term], tier, is_title), self._key(term), length, covered)
+        return found, self._title_holders[term - self._first_title] if is_title else self._keyword_holders[term]
 
     def _key(self, term: int) -> str:
         return self._keys[self._starts[term] : self._starts[term + 1] - 1]
@@ -116,49 +119,70 @@ class KeywordSegment:
 class _Rows:
     """Rows of numbers, of any length, in two arrays."""
 
-    def __init__(self, rows: Iterable[Sequence[int]]) -> None:
-        rows = list(rows)
-        self._starts = array("I", _offsets(map(len, rows)))
-        self._numbers = array("I", [number for row in rows for number in row])
+    def __init__(self, rows: Sequence[int], numbers: Sequence[int]) -> None:
+        """From pairs of a row and a number in it; no row is empty, and its numbers keep their order."""
+        row_of = np.asarray(rows, dtype=np.intp)
+        by_row = np.asarray(numbers, dtype=np.uint32)[np.argsort(row_of, kind="stable")]
+        self._starts = array("I", accumulate(np.bincount(row_of).tolist(), initial=0))
+        self._numbers = array("I", by_row.tobytes())
 
-    def __getitem__(self, row: int) -> Sequence[int]:
-        return self._numbers[self._starts[row] : self._starts[row + 1]]
+    def __getitem__(self, row: int) -> list[int]:
+        return self._numbers[self._starts[row] : self._starts[row + 1]].tolist()
 
 
-def _terms(
-    entries: Sequence[KnowledgeEntry], texts: Callable[[KnowledgeEntry], Iterable[str]]
-) -> dict[tuple[str, str], list[int]]:
-    """(key, spelling) of every term, with the numbers of the entries that hold it."""
-    holders: dict[tuple[str, str], list[int]] = {}
+@dataclass(frozen=True, slots=True)
+class _Terms:
+    """Terms in the order of the length of their keys, then the keys, then the spellings."""
+
+    keys: list[str]
+    spellings: list[str]
+    holders: _Rows
+
+
+def _collect(entries: Sequence[KnowledgeEntry], texts: Callable[[KnowledgeEntry], Iterable[str]]) -> _Terms:
+    """The terms of all entries with the numbers of those that hold them."""
+    keys: dict[str, str] = {}
+    held: list[str] = []
+    holders: list[int] = []
     for number, entry in enumerate(entries):
-        for term in keys_of(texts(entry)).items():
-            holders.setdefault(term, []).append(number)
-    return holders
+        for key, spelling in keys_of(texts(entry)).items():
+            keys.setdefault(spelling, key)
+            held.append(spelling)
+            holders.append(number)
+    spellings = sorted(keys, key=lambda spelling: (len(keys[spelling]), keys[spelling], spelling))
+    term_of = {spelling: term for term, spelling in enumerate(spellings)}
+    rows = _Rows([term_of[spelling] for spelling in held], holders)
+    return _Terms([keys[spelling] for spelling in spellings], spellings, rows)
 
 
-def _patterns(terms: Sequence[tuple[str, str]]) -> dict[str, list[int]]:
-    """What is looked for in a query, with the terms it stands for: the keys, and spellings with spaces within CJK."""
-    patterns: dict[str, list[int]] = {}
-    for number, (key, spelling) in enumerate(terms):
-        patterns.setdefault(key, []).append(number)
-        if " " in spelling and (spaced := normal_text(spelling)) != key:
-            patterns.setdefault(spaced, []).append(number)
-    return patterns
+def _patterns(keys: Sequence[str], spellings: Sequence[str]) -> tuple[dict[str, int], _Rows]:
+    """What is looked for in a query, numbered, with its terms: the keys, and spellings that have spaces within CJK."""
+    patterns: dict[str, int] = {}
+    rows: list[int] = []
+    terms: list[int] = []
+    for term, (key, spelling) in enumerate(zip(keys, spellings, strict=True)):
+        for pattern in {key, normal_text(spelling)} if " " in spelling else (key,):
+            rows.append(patterns.setdefault(pattern, len(patterns)))
+            terms.append(term)
+    return patterns, _Rows(rows, terms)
 
 
 def _lengths_by_prefix(patterns: Iterable[str]) -> dict[str, tuple[int, ...]]:
-    """The lengths of the patterns that begin with the same characters, the shortest first."""
-    lengths: dict[str, int] = {}
+    """The lengths of the patterns that begin with the same characters; equal tuples are one object."""
+    masks: dict[str, int] = {}
     for pattern in patterns:
         prefix = pattern[:PREFIX]
-        lengths[prefix] = lengths.get(prefix, 0) | 1 << len(pattern)
-    tuples: dict[int, tuple[int, ...]] = {}
-    for prefix, bits in lengths.items():
-        ...
+        masks[prefix] = masks.get(prefix, 0) | 1 << len(pattern)
+    lengths = {mask: tuple(set_bits(mask)) for mask in set(masks.values())}
+    return {prefix: lengths[mask] for prefix, mask in masks.items()}
 
 
-def _offsets(lengths: Iterable[int]) -> list[int]:
-    return [0, *accumulate(lengths)]
+def set_bits(number: int) -> Iterator[int]:
+    """The places of the bits that are set, the lowest first."""
+    while number:
+        lowest = number & -number
+        yield lowest.bit_length() - 1
+        number ^= lowest
 
 
 def _absolute_cuts(keywords: Sequence[str], starts: Sequence[int]) -> Iterator[int]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-MODEL_STATE = "model"
+MODEL_STATE = "model"  # the model that made the vectors
+CONSISTENT_STATE = "vectors_consistent"  # that model's id once vectors and chunks were found equal, "" after a write
+REPEATED_LINES_STATE = "repeated_lines"  # the lines left out of the embedded texts (C8), as JSON
 
 
 def other_model(former: str, current: str) -> str:

@@ -137,7 +137,8 @@ def keys_of(keywords: Iterable[str]) -> dict[str, str]:
     for keyword in keywords:
         key = match_key(keyword)
         if key:
-            spellings.setdefault(key, keyword)
+            # The key of most Chinese keywords is the keyword: one string for both saves an index much memory.
+            spellings.setdefault(keyword if key == keyword else key, keyword)
     return spellings
 
 

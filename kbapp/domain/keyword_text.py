@@ -57,7 +57,7 @@ def is_word_edge(text: str, position: int) -> bool:
 
 def cjk_count(text: str) -> int:
     """The number of Chinese, Japanese and Korean characters."""
-    return len(_CJK_CHARACTER.findall(text))
+    return 0 if text.isascii() else len(_CJK_CHARACTER.findall(text))
 
 
 def letter_count(text: str) -> int:

@@ -114,8 +114,11 @@ class DocumentFiles(Protocol):
     def read(self, path: str) -> Document:
         """``parse`` of ``read_bytes``."""
 
+    def parse_entry(self, path: str, data: bytes) -> KnowledgeEntry | None:
+        """The L0 entry alone, faster than ``parse``."""
+
     def read_entry(self, path: str) -> KnowledgeEntry | None:
-        """The L0 entry alone, faster than ``read``."""
+        """``parse_entry`` of ``read_bytes``."""
 
     def resolve(self, path: str) -> str:
         """The relative path of a document, from it or from its ``source``."""

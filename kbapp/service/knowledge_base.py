@@ -15,7 +15,8 @@ from kbapp.domain.invocation import Invocation
 from kbapp.domain.lookup_result import LookupResult
 from kbapp.domain.ports import DocumentFiles, DocumentRecords, KeywordIndex
 from kbapp.service.health import Health, HealthCheck
-from kbapp.service.indexing import Indexer, IndexReport, OnProgress
+from kbapp.service.index_report import IndexReport, OnProgress
+from kbapp.service.indexing import Indexer
 from kbapp.service.lookup import Lookup, LookupRequest
 
 logger = logging.getLogger("kbapp")

@@ -7,7 +7,6 @@ import secrets
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 
 from kbapp.domain import messages
 from kbapp.domain.documents import Document, JsonValue, domain_of, source_of
@@ -20,6 +19,7 @@ from kbapp.domain.query import clean_query, clean_text
 from kbapp.domain.relevance import HINTS, HintLanguage, RelevanceLevel
 from kbapp.domain.sections import SectionText, parse_headings, section_text
 from kbapp.domain.summaries import available_sections, compact_summary, metadata_summary
+from kbapp.service.clock import now
 from kbapp.service.lookup_details import retrieval_details
 from kbapp.service.lookup_log import log_answer, log_confidence, log_keyword_matches, log_search
 from kbapp.service.vector_search import Candidate, SearchOutcome, VectorSearch
@@ -288,7 +288,7 @@ class Lookup:
             query=findings.query,
             section_title=clean_text(request.section_title or "") or None,
             missing_dimension=clean_text(request.missing_dimension or "") or None,
-            created_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
+            created_at=now(),
             duration_ms=round(milliseconds, 3),
             l0_ms=round(findings.keywords.milliseconds, 3),
             embed_ms=round(search.embed_ms, 3) if search else None,

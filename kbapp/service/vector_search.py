@@ -122,8 +122,15 @@ class VectorSearch:
 
     def _in_force(self, fused: Sequence[FusedHit]) -> list[tuple[FusedHit, StoredChunk]]:
         """The best ``top_k`` hits whose chunk is in force: a hit that SQLite does not know does not exist."""
-        chunks = self._records.chunks([hit.chunk_id for hit in fused])
-        return [(hit, chunks[hit.chunk_id]) for hit in fused if hit.chunk_id in chunks][: self.options.top_k]
+        top_k = self.options.top_k
+        best: list[tuple[FusedHit, StoredChunk]] = []
+        for start in range(0, len(fused), top_k):
+            part = fused[start : start + top_k]
+            chunks = self._records.chunks([hit.chunk_id for hit in part])
+            best += [(hit, chunks[hit.chunk_id]) for hit in part if hit.chunk_id in chunks]
+            if len(best) >= top_k:
+                break
+        return best[:top_k]
 
     def _missing_distances(self, vector: Vectors, chunks: Sequence[StoredChunk]) -> dict[str, float]:
         """Squared L2 distances of chunks that full text alone found (Q9)."""

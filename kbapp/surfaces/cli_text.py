@@ -9,7 +9,7 @@ from kbapp.domain.documents import DocumentRecord, FileProblem, JsonValue, Store
 from kbapp.domain.invocation import Invocation
 from kbapp.domain.lookup_result import LookupResult
 from kbapp.service.health import Health
-from kbapp.service.indexing import ChangeKind, IndexReport
+from kbapp.service.index_report import ChangeKind, IndexReport
 
 
 def plain(text: str) -> str:

@@ -7,7 +7,7 @@ import time
 from types import TracebackType
 from typing import Self, TextIO
 
-from kbapp.service.indexing import IndexProgress
+from kbapp.service.index_report import IndexProgress
 
 QUIET_SECONDS = 1.0
 TERMINAL_INTERVAL_SECONDS = 0.2

@@ -6,7 +6,7 @@ import pytest
 from kbapp.domain.documents import DocumentStatus
 from kbapp.domain.errors import IndexUnavailable
 from kbapp.domain.ports import Vectors
-from kbapp.service.indexing import ChangeKind
+from kbapp.service.index_report import ChangeKind
 from kbapp.service.knowledge_base import KnowledgeBase
 from tests.embedding import TinyEmbedder
 from tests.knowledge import document, open_for_test, write_documents
