@@ -27,16 +27,12 @@ from kbapp.domain.keyword_matching import (
     can_be_contained,
     keys_of,
 )
-from kbapp.domain.keyword_text import camel_cuts, is_word_edge, normal_text
+from kbapp.domain.keyword_text import camel_cuts, is_word_edge, normal_text, places_within_words, trimmed
 
 Found = Iterator[tuple[FoundKeyword, list[int]]]
 """Keywords with the numbers of the entries that hold them."""
 
 Finder = Callable[["KeywordSegment", PreparedQuery], Found]
-
-
-PREFIX = 2
-"""So many characters lead from a place in a query to the lengths of the patterns that may stand there."""
 
 
 class KeywordSegment:
@@ -80,13 +76,15 @@ class KeywordSegment:
                 yield self._found(term, MatchTier.CONTAINED, len(key), places & query.letters)
 
     def _occurrences(self, text: str) -> Iterator[tuple[int, int, int]]:
+        """Start, end and pattern wherever a pattern stands in the text from word edge to word edge."""
+        within_words = places_within_words(text)
         for start in range(len(text)):
-            lengths = self._lengths.get(text[start : start + PREFIX])
-            if lengths and is_word_edge(text, start):
+            lengths = self._lengths.get(text[start : start + 2])
+            if lengths and start not in within_words:
                 for length in lengths:
                     end = start + length
                     pattern = self._patterns.get(text[start:end])
-                    if pattern is not None and end <= len(text) and is_word_edge(text, end):
+                    if pattern is not None and end <= len(text) and end not in within_words:
                         yield start, end, pattern
 
     def partial(self, query: PreparedQuery) -> Found:
@@ -161,18 +159,18 @@ def _patterns(keys: Sequence[str], spellings: Sequence[str]) -> tuple[dict[str, 
     rows: list[int] = []
     terms: list[int] = []
     for term, (key, spelling) in enumerate(zip(keys, spellings, strict=True)):
-        for pattern in {key, normal_text(spelling)} if " " in spelling else (key,):
+        spaced = trimmed(normal_text(spelling)) if len(spelling.split()) > 1 else key
+        for pattern in {key: None, spaced: None}:
             rows.append(patterns.setdefault(pattern, len(patterns)))
             terms.append(term)
     return patterns, _Rows(rows, terms)
 
 
 def _lengths_by_prefix(patterns: Iterable[str]) -> dict[str, tuple[int, ...]]:
-    """The lengths of the patterns that begin with the same characters; equal tuples are one object."""
+    """The lengths of the patterns that begin with the same two characters; equal tuples are one object."""
     masks: dict[str, int] = {}
     for pattern in patterns:
-        prefix = pattern[:PREFIX]
-        masks[prefix] = masks.get(prefix, 0) | 1 << len(pattern)
+        masks[pattern[:2]] = masks.get(pattern[:2], 0) | 1 << len(pattern)
     lengths = {mask: tuple(set_bits(mask)) for mask in set(masks.values())}
     return {prefix: lengths[mask] for prefix, mask in masks.items()}
 

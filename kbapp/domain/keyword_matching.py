@@ -12,7 +12,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from kbapp.domain.documents import KnowledgeEntry
-from kbapp.domain.keyword_text import cjk_count, letter_count, match_key, normal_text, trimmed, word_count
+from kbapp.domain.keyword_text import cjk_count, letter_count, match_key, normal_text, squeezed, trimmed, word_count
 
 CJK_WEIGHT = 1.0
 """What a Chinese, Japanese or Korean character adds to the length of a keyword."""
@@ -128,7 +128,7 @@ def prepare_query(query: str) -> PreparedQuery:
     """The query in normal form."""
     text = normal_text(query)
     bits = "".join(["1" if character.isalnum() else "0" for character in reversed(text)])
-    return PreparedQuery(text, trimmed(text), int(bits or "0", 2))
+    return PreparedQuery(text, squeezed(trimmed(text)), int(bits or "0", 2))
 
 
 def keys_of(keywords: Iterable[str]) -> dict[str, str]:
@@ -180,13 +180,14 @@ def rank_of(hit: KeywordHit) -> tuple[int, float, str]:
 
 def assess(query: PreparedQuery, hits: Sequence[KeywordHit]) -> Assessment | None:
     """Add up the hits of one entry in one tier, given by ``rank_of``; None when all of them are common (K10)."""
-    if all(hit.is_common for hit in hits):
-        return None
-    score, covered = 0.0, 0
+    score, covered, says_something = 0.0, 0, False
     for hit in hits:
         own = hit.found.covered
         fresh = (own & ~covered).bit_count() / own.bit_count() if own else 1.0
         score += hit.weight * (OVERLAP_SHARE + (1 - OVERLAP_SHARE) * fresh)
         covered |= own
+        says_something |= not hit.is_common
+    if not says_something:
+        return None
     total = query.letters.bit_count()
     return Assessment(score, tuple([hit.found.matched for hit in hits]), covered.bit_count() / total if total else 1.0)

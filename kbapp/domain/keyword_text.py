@@ -10,7 +10,9 @@ from kbapp.domain.tokens import CJK
 _CJK_CHARACTER = re.compile(f"[{CJK}]")
 _SPACE_BESIDE_CJK = re.compile(f"(?<=[{CJK}]) (?=[^{CJK}])|(?<=[^{CJK}]) (?=[{CJK}])")
 _SPACE_WITHIN_CJK = re.compile(f"(?<=[{CJK}]) (?=[{CJK}])")
-_WORD = re.compile(f"[{CJK}]{{2,}}|[^\\W_{CJK}]+")
+_LETTER = f"[^\\W_{CJK}]"
+_WORD = re.compile(f"[{CJK}]{{2,}}|{_LETTER}+")
+_WITHIN_WORD = re.compile(f"(?<={_LETTER})(?={_LETTER})")
 # Joiners, direction marks, variation selectors, lone surrogates: nobody sees them, and pasted text is full of them.
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ud800-\udfff\ufe00-\ufe0f\ufeff]")
 _QUOTES = "\"'`“”‘’「」『』"
@@ -24,18 +26,22 @@ def normal_text(text: str) -> str:
 
 def match_key(text: str) -> str:
     """The form in which a query as a whole equals a keyword: without quotes around, ``?`` behind, spaces within CJK."""
-    return trimmed(normal_text(text))
+    return squeezed(trimmed(normal_text(text)))
 
 
-def trimmed(normal: str) -> str:
-    """The match key of a text in normal form; one that is nothing but punctuation stays as it is."""
-    squeezed = _SPACE_WITHIN_CJK.sub("", normal) if " " in normal else normal
-    return squeezed.rstrip(_SENTENCE_ENDS + _QUOTES + " ").lstrip(_QUOTES + " ") or squeezed
+def trimmed(text: str) -> str:
+    """The text without quotes around and sentence ends behind; one that is nothing else stays as it is."""
+    return text.rstrip(_SENTENCE_ENDS + _QUOTES + " ").lstrip(_QUOTES + " ") or text
+
+
+def squeezed(text: str) -> str:
+    """The text without spaces within CJK."""
+    return _SPACE_WITHIN_CJK.sub("", text) if " " in text else text
 
 
 def camel_cuts(keyword: str) -> list[int]:
     """Where camel-case parts begin in the keyword's ``match_key``: 10 in ``ConnectionPool``, 4 in ``HTTPServer``."""
-    shaped = trimmed(_shape(keyword))
+    shaped = squeezed(trimmed(_shape(keyword)))
     if shaped.isupper():
         return []
     humps = [
@@ -50,9 +56,12 @@ def camel_cuts(keyword: str) -> list[int]:
 
 def is_word_edge(text: str, position: int) -> bool:
     """Whether a word may begin or end here: not between two letters or digits, unless one of them is CJK."""
-    if position == 0 or position == len(text):
-        return True
-    return not (_is_word_character(text[position - 1]) and _is_word_character(text[position]))
+    return not _WITHIN_WORD.match(text, position)
+
+
+def places_within_words(text: str) -> set[int]:
+    """The positions that are no word edges."""
+    return {place.start() for place in _WITHIN_WORD.finditer(text)}
 
 
 def cjk_count(text: str) -> int:
@@ -87,11 +96,3 @@ def _is_hump(text: str, position: int) -> bool:
     """Whether the capital at this position begins a part: after a small letter or digit, or before a small letter."""
     before, after = text[position - 1], text[position + 1 : position + 2]
     return before.islower() or before.isdigit() or (before.isupper() and after.islower())
-
-
-def _is_word_character(character: str) -> bool:
-    if character.isascii():
-        return character.isalnum()
-    if "\u4e00" <= character <= "\u9fff":  # nearly every character of a Chinese query
-        return False
-    return unicodedata.category(character)[0] in "LMN" and not _CJK_CHARACTER.match(character)

@@ -82,6 +82,7 @@ def test_k3_a_keyword_within_a_word_does_not_match(keyword: str, query: str) -> 
         ("Redis 缓存", "redis缓存怎么配"),
         ("Redis缓存", "怎么配 Redis 缓存 呢"),
         ("连接池 耗尽", "为什么连接池 耗尽了"),
+        ("连接池\u3000耗尽？", "为什么连接池 耗尽了"),
         ("连接池 耗尽", "为什么连接池耗尽了"),
         ("连接池", "连接池 耗尽"),
         ("为什么超时？", "请问为什么超时呢"),

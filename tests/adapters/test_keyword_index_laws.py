@@ -24,7 +24,7 @@ from kbapp.domain.keyword_matching import (
     rank_of,
     weigh,
 )
-from kbapp.domain.keyword_text import match_key, normal_text
+from kbapp.domain.keyword_text import match_key, normal_text, trimmed
 
 RULES = MatchRules(common_keyword_share=0.4, common_keyword_min_entries=4)
 
@@ -32,7 +32,7 @@ CAMEL_CUT = re.compile("(?<=[a-z0-9é])(?=[A-ZÉ])|(?<=[A-ZÉ])(?=[A-ZÉ][a-zé]
 BETWEEN_LETTERS = re.compile("(?<=[a-z0-9é])(?=[a-z0-9é])")
 
 PIECES = ["支付", "网关", "支付网关", "超时", "时", "api", "API", "Pool", "ConnectionPool", "ERR", "8", "É"]
-JOINTS = ["", "", "", "", " ", "_", "-", "？"]
+JOINTS = ["", "", "", "", " ", "\u3000", "_", "-", "？"]
 LAW = settings(deadline=None)
 
 
@@ -83,7 +83,7 @@ def find(query: PreparedQuery, keyword: str, tier: MatchTier, *, is_title: bool)
     if tier is MatchTier.EXACT and key == query.key:
         return FoundKeyword(matched, key, len(key), query.letters)
     if tier is MatchTier.CONTAINED and can_be_contained(key, is_title=is_title):
-        bits = covered_by(query, key) | covered_by(query, normal_text(keyword))
+        bits = covered_by(query, key) | covered_by(query, trimmed(normal_text(keyword)))
         return FoundKeyword(matched, key, len(key), bits & query.letters) if bits else None
     if tier is MatchTier.PARTIAL and can_be_partial(query.key) and not is_title:
         length, edges = len(query.key), part_edges(keyword)
