@@ -76,7 +76,7 @@ def _parts(lines: Lines, sections: Sequence[Section]) -> list[_Part]:
         text_start = end if _is_heading_only(section) else lines.starts[_heading_last_line(section)]
         start = start if waiting is None else waiting
         if _says_something(lines.text[text_start:end]):
-            text_end = end if section is sections[-1] else _before_anchors(lines.text, text_start, end)
+            text_end = _before_anchors(lines.text, text_start, end)
             parts.append(_Part(section, start, text_end, text_start - start))
             waiting = text_end if text_end < end else None
         else:
@@ -119,7 +119,9 @@ def _chunks(document: Document, lines: Lines, part: _Part, options: ChunkingOpti
     previous_start = 0
     for start, end in split_text(text, part.head, options.max_characters):
         overlap_start = max(previous_start, start - options.overlap_characters)
-        overlap = text[safe_end(text, overlap_start) : start].strip() if options.overlap_characters else ""
+        overlap = (
+            text[safe_end(text, overlap_start, previous_start) : start].strip() if options.overlap_characters else ""
+        )
         first, last = lines.number(part.start + start), lines.number(part.start + end - 1)
         yield _chunk(
             document,

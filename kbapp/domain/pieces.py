@@ -92,7 +92,7 @@ def _block_pieces(body: Lines, block: Block, cut: Cut, limit: int) -> Iterator[P
     start, end = trimmed(body.text, *body.span(block.first_line, block.last_line))
     if start == end:
         return
-    if end - start <= limit and block.kind not in _LISTS:
+    if end - start <= limit:
         yield Piece(start, end, cut)
         return
     parts = _parts_of(body, block)

@@ -49,12 +49,16 @@ def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
     return start + first, start + line_end if line_end >= 0 else end
 
 
-def safe_end(text: str, end: int) -> int:
-    """The last position up to ``end`` that does not tear a character from its combining marks, joiners or selectors."""
+def safe_end(text: str, end: int, start: int = 0) -> int:
+    """The last position up to ``end`` that tears no character from its combining marks, joiners or selectors.
+
+    ``start`` is a position known to be safe. A longer cluster than any real one is cut at ``end``.
+    """
+    lowest = max(start, end - MAX_CLUSTER_CHARACTERS)
     position = end
-    while position > end - MAX_CLUSTER_CHARACTERS and 0 < position < len(text) and _belongs_to_previous(text, position):
+    while position > lowest and position < len(text) and _belongs_to_previous(text, position, start):
         position -= 1
-    return position if position > end - MAX_CLUSTER_CHARACTERS and position > 0 else end
+    return position if position > lowest else end
 
 
 def cut_to(text: str, limit: int) -> str:
@@ -80,8 +84,7 @@ def bounded_parts(text: str, start: int, end: int, limit: int) -> Iterator[tuple
         while position > start + limit // 4 and not _CLAUSE_END.match(text, position - 1):
             position -= 1
         if position <= start + limit // 4:
-            position = safe_end(text, target)
-            position = position if position > start else target
+            position = safe_end(text, target, start)
         yield start, position
         start = position
     if start < end:
@@ -96,22 +99,22 @@ def _parts(start: int, end: int, ends: Iterator[int]) -> Iterator[tuple[int, int
         yield start, end
 
 
-def _belongs_to_previous(text: str, position: int) -> bool:
+def _belongs_to_previous(text: str, position: int, start: int) -> bool:
     character = text[position]
     return (
         unicodedata.category(character) in ("Mn", "Mc", "Me", "Cf")
         or "\U0001f3fb" <= character <= "\U0001f3ff"
         or text[position - 1] == ZERO_WIDTH_JOINER
-        or _splits_flag(text, position)
+        or (_is_regional_indicator(character) and _splits_flag(text, position, start))
     )
 
 
-def _splits_flag(text: str, position: int) -> bool:
-    """Whether a cut lies between the two letters of a flag: an odd number of regional indicators goes before it."""
+def _splits_flag(text: str, position: int, start: int) -> bool:
+    """Whether an odd number of regional indicators stands before a position: the next one completes a flag."""
     before = position
-    while before > position - MAX_CLUSTER_CHARACTERS and before > 0 and _is_regional_indicator(text[before - 1]):
+    while before > start and _is_regional_indicator(text[before - 1]):
         before -= 1
-    return _is_regional_indicator(text[position]) and (position - before) % 2 == 1
+    return (position - before) % 2 == 1
 
 
 def _is_regional_indicator(character: str) -> bool:

@@ -115,6 +115,11 @@ def test_c5_a_heading_after_200_kb_of_hostile_text_is_found_unless_code_or_a_com
     assert outline(unit * (200_000 // len(unit)) + "\n\n# last") == [(1, "last")][:titles]
 
 
+def test_c5_a_title_of_many_links_stays_as_it_is_written():
+    assert outline("# " + "[a](b) " * 6) == [(1, "a a a a a a")]
+    assert outline("# " + "[a](b) " * 7) == [(1, " ".join(["[a](b)"] * 7))]
+
+
 def test_c5_a_title_of_brackets_alone_stays_as_it_is_written():
     assert outline("# " + "[" * 150) == [(1, "[" * 150)]
 

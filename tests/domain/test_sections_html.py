@@ -27,6 +27,10 @@ def test_c5_an_html_heading_that_is_not_closed_ends_with_its_block():
     assert parse_headings("<h2>名称\n\ntext\n\n<h2>\n\n# next") == (Heading(2, "名称", 1, 1), Heading(1, "next", 7, 7))
 
 
+def test_c5_an_html_heading_that_is_not_closed_ends_with_the_last_line_of_its_text():
+    assert parse_headings("<h2>名称\n第二行\n\ntext") == (Heading(2, "名称 第二行", 1, 2),)
+
+
 def test_c5_an_html_heading_behind_an_anchor_counts():
     assert parse_headings('text\n<a id="x"></a><h2>名称</h2> <h3>下</h3>') == (
         Heading(2, "名称", 2, 2),

@@ -109,6 +109,13 @@ def test_q4_the_section_list_has_200_characters_and_then_the_number_of_sections(
     assert len("\n".join(listed[:-1])) <= 200 < len("\n".join(longer))
 
 
+@pytest.mark.parametrize(("last", "count"), [(64, 3), (65, 2)])
+def test_q4_a_section_list_of_just_200_characters_is_whole(last, count):
+    body = "\n\n".join(f"## {'节' * length}" for length in (64, 64, last))
+    listed = compact_summary(ENTRY, document(body), None).partition("章节:\n")[2].split("\n")
+    assert len([line for line in listed if "…" not in line]) == count
+
+
 def test_q4_only_h2_headings_are_listed():
     summary = compact_summary(ENTRY, document("# 一\n\n### 三\n\n<h2>二</h2>\n\n```\n## no\n```"), None)
     assert "章节:\n- 二\n---" in summary
