@@ -118,7 +118,7 @@ def open_knowledge_base(
             indexer=indexer,
             health=health,
             index_lock=partial(hold_index_lock, settings.state_folder),
-            closers=(vectors.close, database.close),
+            closers=(vectors.close, indexer.close, database.close),
         )
     )
 

@@ -98,7 +98,7 @@ class KeywordIndex:
         for group, numbers in _groups([numbers for _, numbers in weighed]).items():
             if assessment := assess(query, [weighed[place][0] for place in set_bits(group)]):
                 score, matched, coverage = assessment
-                matches += [KeywordMatch(snapshot.entry(n), tier, score, matched, coverage) for n in numbers]
+                matches += [KeywordMatch(snapshot.numbered[n], tier, score, matched, coverage) for n in numbers]
         matches.sort(key=attrgetter("entry.path"))
         matches.sort(key=attrgetter("score"), reverse=True)
         return matches
@@ -106,18 +106,15 @@ class KeywordIndex:
 
 @dataclass(frozen=True, slots=True)
 class _Snapshot:
-    """The entries of ``base`` whose numbers are not in ``hidden``, and those of ``recent``, numbered after ``base``."""
+    """The entries of ``base`` but those in ``hidden``, and the entries of ``recent``; ``numbered`` has all three."""
 
     base: KeywordSegment
     hidden: frozenset[int]
     recent: KeywordSegment
+    numbered: tuple[KnowledgeEntry, ...]
 
     def __len__(self) -> int:
         return len(self.base.entries) - len(self.hidden) + len(self.recent.entries)
-
-    def entry(self, number: int) -> KnowledgeEntry:
-        first = len(self.base.entries)
-        return self.base.entries[number] if number < first else self.recent.entries[number - first]
 
     def entries(self) -> list[KnowledgeEntry]:
         kept = [entry for number, entry in enumerate(self.base.entries) if number not in self.hidden]
@@ -149,7 +146,11 @@ class _Snapshot:
 
 
 def _fresh(entries: Iterable[KnowledgeEntry]) -> _Snapshot:
-    return _Snapshot(KeywordSegment(entries), frozenset(), KeywordSegment(()))
+    return _joined(KeywordSegment(entries), frozenset(), KeywordSegment(()))
+
+
+def _joined(base: KeywordSegment, hidden: frozenset[int], recent: KeywordSegment) -> _Snapshot:
+    return _Snapshot(base, hidden, recent, base.entries + recent.entries)
 
 
 def _changed(snapshot: _Snapshot, path: str, added: Sequence[KnowledgeEntry]) -> _Snapshot:
@@ -160,7 +161,7 @@ def _changed(snapshot: _Snapshot, path: str, added: Sequence[KnowledgeEntry]) ->
     number = _number_of(path, snapshot.base.entries)
     hidden = snapshot.hidden if number is None else snapshot.hidden | {number}
     recent = [*(entry for entry in snapshot.recent.entries if entry.path != path), *added]
-    changed = _Snapshot(snapshot.base, hidden, KeywordSegment(recent))
+    changed = _joined(snapshot.base, hidden, KeywordSegment(recent))
     if len(hidden) + len(recent) > max(MIN_CHANGED, math.isqrt(len(changed))):
         return _fresh(changed.entries())
     return changed

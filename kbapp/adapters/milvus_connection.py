@@ -44,6 +44,9 @@ class Engine(Protocol):
     def status(self, problem: str | None = None) -> EngineStatus:
         """Where the vectors are."""
 
+    def fingerprint(self) -> str:
+        """Changes whenever what is stored changes; ``""`` where that cannot be seen."""
+
     def exclusive(self) -> AbstractContextManager[None]:
         """Held while something is written."""
 

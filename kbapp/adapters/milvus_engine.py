@@ -22,9 +22,11 @@ from kbapp.adapters.milvus_address import VectorStoreAddress, is_served, read_ad
 from kbapp.adapters.milvus_client import MilvusLimits, failure_reason, milvus_failures, open_client
 from kbapp.adapters.milvus_folder import SERVED_FOLDERS, FolderRefused, lock_holder, open_folder, remove_unfinished
 from kbapp.domain.errors import IndexUnavailable
+from kbapp.domain.hashing import sha256_hex
 
 ADDRESS_FILE = "milvus.address"
 FOLDER = "milvus.db"
+COLLECTIONS_FOLDER = "collections"
 LOCK_FILE = "milvus.lock"
 STORE_FILE = "milvus.store"
 DAMAGED_FOLDER = "milvus.damaged"
@@ -92,6 +94,16 @@ class LocalEngine:
                 return False
             address = read_address(self._address_file)
             return address is None or address.uri != uri or not self._serves(address)
+
+    def fingerprint(self) -> str:
+        """Names, sizes and times of the collections' files, as a hash."""
+        folder = self._folder / COLLECTIONS_FOLDER
+        files = (file for file in folder.rglob("*") if file.is_file())
+        try:
+            states = sorted((str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files)
+        except OSError:  # the engine replaced a file meanwhile
+            return "changing"
+        return sha256_hex(repr(states).encode())[:16]
 
     def status(self, problem: str | None = None) -> EngineStatus:
         """The last known place of the vectors, without asking anybody."""
@@ -213,6 +225,10 @@ class RemoteEngine:
     def is_lost(self, uri: str) -> bool:
         """Never: pymilvus connects again by itself, and there is no other place."""
         return uri != self._uri
+
+    def fingerprint(self) -> str:
+        """A server tells nothing of the kind."""
+        return ""
 
     def status(self, problem: str | None = None) -> EngineStatus:
         """The address, or what is wrong with it."""

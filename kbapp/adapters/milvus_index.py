@@ -106,6 +106,10 @@ class MilvusIndex:
         """
         return self._connection.call(lambda client: _unless_missing(lambda: self._all_ids(client), set()))
 
+    def fingerprint(self) -> str:
+        """Of the local folder's files; ``""`` for a server."""
+        return self._engine.fingerprint()
+
     def other_collections(self) -> tuple[str, ...]:
         """The names of our collections that hold vectors of another model."""
         return tuple(name for name in self._connection.call(self._our_collections) if name != self._collection.name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 MODEL_STATE = "model"  # the model that made the vectors
-CONSISTENT_STATE = "vectors_consistent"  # that model's id once vectors and chunks were found equal, "" after a write
+CONSISTENT_STATE = "vectors_consistent"  # model and fingerprint when vectors and chunks were found equal, else ""
 REPEATED_LINES_STATE = "repeated_lines"  # the lines left out of the embedded texts (C8), as JSON
 
 

@@ -69,6 +69,9 @@ class VectorIndex(Protocol):
     def chunk_ids(self) -> set[str]:
         """The ids of all chunks held."""
 
+    def fingerprint(self) -> str:
+        """Changes whenever what is stored changes, without opening the engine; ``""`` where that cannot be seen."""
+
     def drop_other_collections(self) -> tuple[str, ...]:
         """Delete the vectors of all other models; the names of what was deleted."""
 

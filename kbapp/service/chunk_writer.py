@@ -74,9 +74,25 @@ class ChunkWriter:
         """Have the next ``repair`` compare the vector index with the chunks, whatever was known of it."""
         self._records.set_state(CONSISTENT_STATE, "")
 
+    def suspect_unseen_changes(self) -> None:
+        """``suspect_vectors`` for a store that does not tell whether it was changed by somebody else."""
+        if not self._vectors.fingerprint():
+            self.suspect_vectors()
+
+    def seal(self) -> None:
+        """Take note of how the vector index looks now that it is consistent; again when it is closed."""
+        if self._is_trusted():
+            self._records.set_state(CONSISTENT_STATE, f"{self._model_id} {self._vectors.fingerprint()}")
+
+    def _is_trusted(self) -> bool:
+        return (self._records.state(CONSISTENT_STATE) or "").startswith(f"{self._model_id} ")
+
+    def _is_sealed(self) -> bool:
+        return self._records.state(CONSISTENT_STATE) == f"{self._model_id} {self._vectors.fingerprint()}"
+
     def repair(self, rows: PassageVectors) -> None:
         """After a write or a crash: vectors that no chunk names go, chunks without one get theirs from the cache."""
-        if self._records.state(CONSISTENT_STATE) == self._model_id:
+        if self._is_sealed():
             return
         try:
             there = self._vectors.chunk_ids()
@@ -90,7 +106,7 @@ class ChunkWriter:
         except IndexUnavailable as error:
             logger.warning("the vectors are not compared with the chunks: %s", error)
             return
-        self._records.set_state(CONSISTENT_STATE, self._model_id)
+        self._records.set_state(CONSISTENT_STATE, f"{self._model_id} {self._vectors.fingerprint()}")
         self._records.set_state(MODEL_STATE, self._model_id)
 
     def _write_batch(self, batch: Sequence[Prepared], rows: PassageVectors, made_with: str) -> Iterator[DocumentChange]:

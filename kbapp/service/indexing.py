@@ -78,8 +78,12 @@ class Indexer:
         logger.info("L0: %d entries", len(entries))
 
     def suspect_vectors(self) -> None:
-        """Have the next reconcile compare the vector index with the chunks, whatever was known of it."""
-        self._writer.suspect_vectors()
+        """Have the next reconcile compare the vector index with the chunks where nothing else would tell of a change."""
+        self._writer.suspect_unseen_changes()
+
+    def close(self) -> None:
+        """Take note of the state in which the vectors are left."""
+        self._writer.seal()
 
     def reconcile(self, on_progress: OnProgress | None = None) -> IndexReport:
         """Bring every index in line with the files; what fails is reported, the rest goes on.

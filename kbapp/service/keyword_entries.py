@@ -1,0 +1,71 @@
+"""L0 in line with the versions of the documents that answer, whichever process indexed them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+from kbapp.domain.documents import DocumentRecord, KnowledgeEntry
+from kbapp.domain.errors import UserError
+from kbapp.domain.hashing import sha256_hex
+from kbapp.domain.ports import DocumentFiles, KeywordIndex
+
+logger = logging.getLogger("kbapp.indexing")
+
+
+class KeywordEntries:
+    """What L0 holds; changed by one thread at a time: the caller holds the index lock."""
+
+    def __init__(self, files: DocumentFiles, keywords: KeywordIndex) -> None:
+        self._files = files
+        self._keywords = keywords
+        self._held: dict[str, str] = {}  # content hash of the version that L0 holds, by path
+
+    @property
+    def count(self) -> int:
+        """How many entries there are."""
+        return len(self._keywords.entries())
+
+    def load(self) -> None:
+        """Build L0 from the files (K8); a file that cannot be read is left to the reconcile to report."""
+        entries, held = [], {}
+        for path in self._files.scan().paths:
+            try:
+                data = self._files.read_bytes(path)
+                entry = self._files.parse_entry(path, data)
+            except UserError as error:
+                logger.warning("%s", error)
+                continue
+            held[path] = sha256_hex(data)
+            if entry:
+                entries.append(entry)
+        self._keywords.replace(entries)
+        self._held = held
+        logger.info("L0: %d entries", len(entries))
+
+    def put(self, path: str, entry: KnowledgeEntry | None, content_hash: str) -> None:
+        """Hold this version of a document; None: it has no entry."""
+        if entry:
+            self._keywords.put(entry)
+        else:
+            self._keywords.remove(path)
+        self._held[path] = content_hash
+
+    def forget(self, path: str) -> None:
+        """Hold a document no longer; an unknown path is ignored."""
+        self._keywords.remove(path)
+        self._held.pop(path, None)
+
+    def follow(self, records: Mapping[str, DocumentRecord], hashes: Mapping[str, str]) -> None:
+        """Bring L0 to the indexed versions of the files at hand; a document that failed keeps its entry."""
+        for path in self._held.keys() - records.keys():
+            self.forget(path)
+        for path, record in records.items():
+            if record.indexed_hash and record.indexed_hash == hashes.get(path) != self._held.get(path):
+                self._reread(path, record.indexed_hash)
+
+    def _reread(self, path: str, content_hash: str) -> None:
+        try:
+            self.put(path, self._files.read_entry(path), content_hash)
+        except UserError as error:
+            logger.warning("%s", error)
