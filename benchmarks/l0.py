@@ -18,6 +18,7 @@ import sys
 import time
 import tracemalloc
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from kbapp.adapters.keyword_index import KeywordIndex
@@ -178,7 +179,9 @@ def measure(count: int, *, trace: bool) -> dict[str, object]:
             [timed_ms(lambda q=query: index.match(q), REPEATS) for query in queries]
         )
         figures[f"matches_{name}_mean"] = round(sum(len(index.match(query)) for query in queries[:200]) / 200, 1)
-    changed = random.Random(3).sample(entries, min(CHANGES, count))
+    changed = [
+        replace(entry, keywords=(*entry.keywords, "新词")) for entry in random.Random(3).sample(entries, CHANGES)
+    ]
     figures["put_ms"] = percentiles([timed_ms(lambda e=entry: index.put(e)) for entry in changed])
     return figures
 

@@ -60,12 +60,12 @@ class KeywordIndex:
     def put(self, entry: KnowledgeEntry) -> None:
         """Add the entry, in place of the one with its path."""
         with self._writing:
-            self._snapshot = _changed(self._snapshot, entry.path, (entry,))
+            self._snapshot = _changed(self._snapshot, entry.path, entry)
 
     def remove(self, path: str) -> None:
         """Drop the entry with this path, if there is one."""
         with self._writing:
-            self._snapshot = _changed(self._snapshot, path, ())
+            self._snapshot = _changed(self._snapshot, path, None)
 
     def entries(self) -> tuple[KnowledgeEntry, ...]:
         """All entries by path."""
@@ -153,15 +153,17 @@ def _joined(base: KeywordSegment, hidden: frozenset[int], recent: KeywordSegment
     return _Snapshot(base, hidden, recent, base.entries + recent.entries)
 
 
-def _changed(snapshot: _Snapshot, path: str, added: Sequence[KnowledgeEntry]) -> _Snapshot:
-    """The snapshot with the entry at this path replaced; all in one segment again once the changes grow many.
+def _changed(snapshot: _Snapshot, path: str, entry: KnowledgeEntry | None) -> _Snapshot:
+    """The snapshot with this entry at the path; all in one segment again once the changes grow many.
 
     The limit is a square root, which balances what a change costs against what a new build costs now and then.
     """
+    if snapshot.entry_at(path) == entry:
+        return snapshot
     number = _number_of(path, snapshot.base.entries)
     hidden = snapshot.hidden if number is None else snapshot.hidden | {number}
-    recent = [*(entry for entry in snapshot.recent.entries if entry.path != path), *added]
-    changed = _joined(snapshot.base, hidden, KeywordSegment(recent))
+    recent = [other for other in snapshot.recent.entries if other.path != path]
+    changed = _joined(snapshot.base, hidden, KeywordSegment(recent if entry is None else [*recent, entry]))
     if len(hidden) + len(recent) > max(MIN_CHANGED, math.isqrt(len(changed))):
         return _fresh(changed.entries())
     return changed
