@@ -27,6 +27,7 @@ from kbapp.domain.keyword_matching import MatchRules
 from kbapp.domain.ports import Embedder
 from kbapp.domain.relevance import HintLanguage, Thresholds
 from kbapp.service.chunk_writer import ChunkWriter
+from kbapp.service.documents import Documents
 from kbapp.service.health import Engine, HealthCheck, Surroundings
 from kbapp.service.indexing import Indexer, IndexingOptions
 from kbapp.service.knowledge_base import KnowledgeBase, Parts
@@ -99,6 +100,7 @@ def open_knowledge_base(
         writer=ChunkWriter(records, vectors, embedder.model_id),
         options=_indexing_options(settings),
     )
+    index_lock = partial(hold_index_lock, settings.state_folder)
     health = HealthCheck(
         files=files,
         records=records,
@@ -116,8 +118,9 @@ def open_knowledge_base(
             keywords=keywords,
             lookup=Lookup(keywords=keywords, files=files, search=search, options=_lookup_options(settings)),
             indexer=indexer,
+            documents=Documents(files=files, records=records, indexer=indexer, index_lock=index_lock),
             health=health,
-            index_lock=partial(hold_index_lock, settings.state_folder),
+            index_lock=index_lock,
             closers=(vectors.close, indexer.close, database.close),
         )
     )

@@ -150,6 +150,25 @@ class DocumentFiles:
             return prefix + relative
         return relative
 
+    def find(self, path: str) -> str | None:
+        """The path under which a scan lists the document at this path, which a link or another case may lead to.
+
+        None: no document is there.
+
+        Raises:
+            UserError: outside the knowledge base, or it cannot be looked at.
+        """
+        try:
+            there = locate(self._root, path).stat()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise UserError(_sentence(path, "read", error)) from error
+        paths = scan_folder(self._root).paths
+        if path in paths:
+            return path
+        return next((other for other in paths if _is_file(locate(self._root, other), there)), None)
+
     def save(self, path: str, data: bytes) -> None:
         """Write a document by a temporary file and a rename; on failure nothing has changed (U1, U4).
 
@@ -208,6 +227,13 @@ def _title(path: str, block: FrontmatterBlock) -> tuple[str, TitleSource]:
     headings = parse_headings(block.body, block.literal_lines)
     first = next((heading.title for heading in headings if heading.level == 1 and heading.title), None)
     return (first, TitleSource.HEADING) if first else (PurePosixPath(path).stem, TitleSource.FILE_NAME)
+
+
+def _is_file(file: Path, there: os.stat_result) -> bool:
+    try:
+        return os.path.samestat(file.stat(), there)
+    except OSError:
+        return False
 
 
 def _sentence(path: str, done: str, error: OSError) -> str:

@@ -57,7 +57,9 @@ class _Walk:
                     if self._is_folder(entry, entry_path):
                         pending.append((entry.path, entry_path))
                 except OSError as error:  # some network file systems ask the server for the kind of an entry
-                    self._problem(entry_path, f"it cannot be looked at ({error.strerror}): make it readable")
+                    self._problem(
+                        entry_path, f"it cannot be looked at ({error.strerror}): make it readable", hides=True
+                    )
 
     def _is_folder(self, entry: os.DirEntry[str], path: str) -> bool:
         """Whether the entry is a folder to walk; keeps a document or a link."""
@@ -75,7 +77,7 @@ class _Walk:
             with os.scandir(folder) as found:
                 entries = sorted((entry for entry in found if entry.name[0] != "."), key=_order)
         except OSError as error:
-            self._problem(path, f"the folder cannot be listed ({error.strerror}): make it readable")
+            self._problem(path, f"the folder cannot be listed ({error.strerror}): make it readable", hides=True)
             return
         taken = set()
         for entry in entries:
@@ -96,8 +98,9 @@ class _Walk:
     def _follow(self, path: str, link: Path) -> None:
         try:
             target = Path(os.path.realpath(link, strict=True))
-        except OSError:
-            self._problem(path, "the link leads nowhere: mend or delete it")
+        except OSError as error:
+            hides = isinstance(error, PermissionError)
+            self._problem(path, "the link leads nowhere: mend or delete it", hides=hides)
             return
         if not target.is_relative_to(self._root):
             if target.is_dir() or is_document_name(link.name):
@@ -109,8 +112,8 @@ class _Walk:
         elif target.is_file() and is_document_name(link.name):
             self._add(path, str(target))
 
-    def _problem(self, path: str, error: str) -> None:
-        self._problems.append(FileProblem(path, error))
+    def _problem(self, path: str, error: str, *, hides: bool = False) -> None:
+        self._problems.append(FileProblem(path, error, hides))
 
 
 def _order(entry: os.DirEntry[str]) -> tuple[bool, str]:

@@ -203,10 +203,14 @@ class DocumentRecord:
 
 @dataclass(frozen=True, slots=True)
 class FileProblem:
-    """A file or folder that could not be looked at, with a sentence that says why."""
+    """A file or folder that is left out, with a sentence that says why.
+
+    ``hides``: it could not be looked at, so that documents known at or below it may still be there.
+    """
 
     path: str
     error: str
+    hides: bool = False
 
 
 @dataclass(frozen=True, slots=True)

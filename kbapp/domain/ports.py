@@ -126,6 +126,18 @@ class DocumentFiles(Protocol):
     def resolve(self, path: str) -> str:
         """The relative path of a document, from it or from its ``source``."""
 
+    def find(self, path: str) -> str | None:
+        """The path under which a scan lists the document at this path; None: no document is there."""
+
+    def save(self, path: str, data: bytes) -> None:
+        """Write a document whole; on failure nothing has changed."""
+
+    def delete(self, path: str) -> None:
+        """Delete a document's file."""
+
+    def remove_leftovers(self) -> None:
+        """Delete what writers that were killed left behind; only while nobody writes."""
+
 
 class DocumentRecords(Protocol):
     """Records and chunk sets; which chunk is in force is said here. Methods may raise ``IndexUnavailable``."""

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import logging
-import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from kbapp.domain.chunking import ChunkingOptions, repeated_lines, split_document
+from kbapp.domain.chunking import ChunkingOptions, split_document
 from kbapp.domain.documents import Document, DocumentRecord, DocumentStatus, FileProblem, FileScan
-from kbapp.domain.errors import UserError
+from kbapp.domain.errors import IndexUnavailable, UserError
 from kbapp.domain.hashing import sha256_hex
-from kbapp.domain.index_state import MODEL_STATE, REPEATED_LINES_STATE, other_model
+from kbapp.domain.index_state import MODEL_STATE, other_model
 from kbapp.domain.ports import DocumentFiles, DocumentRecords, Embedder, EmbeddingCache, KeywordIndex
 from kbapp.service.chunk_writer import ChunkWriter, Prepared, identify
 from kbapp.service.clock import now
 from kbapp.service.index_report import ChangeKind, DocumentChange, IndexReport, OnProgress
+from kbapp.service.keyword_entries import KeywordEntries
 from kbapp.service.passage_vectors import PassageVectors
+from kbapp.service.records import new_record, pending_record
+from kbapp.service.repeated_lines import RepeatedLines
 
 logger = logging.getLogger("kbapp.indexing")
 
@@ -55,30 +56,19 @@ class Indexer:
         self._records = records
         self._cache = cache
         self._embedder = embedder
-        self._keywords = keywords
+        self._entries = KeywordEntries(files, keywords)
         self._writer = writer
-        self._options = options
-        self._held: dict[str, str] = {}  # content hash of the version that L0 holds, by path
+        self._chunking = options.chunking
+        self._repeated = RepeatedLines(
+            files, records, share=options.repeated_line_share, min_documents=options.repeated_line_min_documents
+        )
 
     def load_keywords(self) -> None:
         """Build L0 from the files (K8); a file that cannot be read is left to the reconcile to report."""
-        entries, held = [], {}
-        for path in self._files.scan().paths:
-            try:
-                data = self._files.read_bytes(path)
-                entry = self._files.parse_entry(path, data)
-            except UserError as error:
-                logger.warning("%s", error)
-                continue
-            held[path] = sha256_hex(data)
-            if entry:
-                entries.append(entry)
-        self._keywords.replace(entries)
-        self._held = held
-        logger.info("L0: %d entries", len(entries))
+        self._entries.load()
 
     def suspect_vectors(self) -> None:
-        """Have the next reconcile compare the vector index with the chunks where nothing else would tell of a change."""
+        """Have the next reconcile compare vectors and chunks where nothing else would tell of a change."""
         self._writer.suspect_unseen_changes()
 
     def close(self) -> None:
@@ -95,47 +85,52 @@ class Indexer:
         started = time.perf_counter()
         former_model = self._former_model()
         rows = PassageVectors(self._embedder, self._cache, on_progress)
+        self._files.remove_leftovers()
         scan = self._files.scan()
         changes: Changes = []
         records = self._records.documents()
         hashes = self._hash_files(scan.paths, records, changes)
         records = self._rename(records, hashes, scan.paths, changes)
-        changes += [self._writer.remove(record) for record in _gone(records, scan.paths, scan.problems)]
-        work, repeated = self._plan(records, hashes)
-        prepared = self._prepare(work, records, repeated, changes)
-        rows.expect(chunk for item in prepared for chunk in item.chunks)
+        changes += [self.forget(record) for record in _gone(records, scan)]
+        repeated, affected = self._repeated.count(hashes)
+        work = {path for path, content_hash in hashes.items() if self._is_stale(records.get(path), content_hash)}
         renamed = {change.path for change in changes if change.kind is ChangeKind.RENAMED}
-        for change in self._writer.write(prepared, rows, self._made_with):
-            if change.kind is not ChangeKind.FAILED:
-                self._put_entry(change.path, hashes[change.path])
+        for change in self._index(sorted(work | affected), records, repeated, rows):
             if change.kind is ChangeKind.FAILED or change.path not in renamed:
                 changes.append(change)
-        self._records.set_state(REPEATED_LINES_STATE, json.dumps(sorted(repeated), ensure_ascii=False))
+        self._repeated.keep(repeated, hashes)
         self._writer.repair(rows)
-        self._follow_keywords(hashes)
+        self._entries.follow(self._records.documents(), hashes)
         return self._report(changes, scan, rows.embedded, former_model, time.perf_counter() - started)
 
-    def _follow_keywords(self, hashes: dict[str, str]) -> None:
-        """Bring L0 to the indexed versions, also where another process indexed them; a failed one keeps its entry."""
-        records = self._records.documents()
-        for path in self._held.keys() - records.keys():
-            self._keywords.remove(path)
-            del self._held[path]
-        for path, record in records.items():
-            if record.indexed_hash and record.indexed_hash == hashes.get(path) != self._held.get(path):
-                self._put_entry(path, record.indexed_hash)
+    def index_document(self, path: str, on_progress: OnProgress | None = None) -> DocumentChange:
+        """Index one document as a reconcile would; the next reconcile counts the repeated lines again.
 
-    def _put_entry(self, path: str, content_hash: str) -> None:
+        Raises:
+            IndexUnavailable: the database cannot be used.
+        """
+        rows = PassageVectors(self._embedder, self._cache, on_progress)
+        [change] = self._index([path], self._records.documents(), self._repeated.known(), rows)
+        return change
+
+    def fail(self, document: Document, error: str) -> DocumentRecord:
+        """The record of a document that could not be indexed; a database out of order does not keep it."""
+        record = new_record(document.path)
         try:
-            entry = self._files.read_entry(path)
-        except UserError as error:
-            logger.warning("%s", error)
-            return
-        if entry:
-            self._keywords.put(entry)
-        else:
-            self._keywords.remove(path)
-        self._held[path] = content_hash
+            record = self._records.documents().get(document.path) or record
+            self._writer.fail(pending_record(record, document), error)
+        except IndexUnavailable as problem:
+            logger.warning("%s is left to the next reconcile: %s", document.path, problem)
+        return replace(pending_record(record, document), status=DocumentStatus.FAILED, error=error)
+
+    def forget(self, record: DocumentRecord) -> DocumentChange:
+        """Take a document out of every index, L0 first (U7).
+
+        Raises:
+            IndexUnavailable: the database cannot be used.
+        """
+        self._entries.forget(record.path)
+        return self._writer.remove(record)
 
     def _former_model(self) -> str | None:
         model = self._records.state(MODEL_STATE)
@@ -151,7 +146,7 @@ class Indexer:
             try:
                 hashes[path] = sha256_hex(self._files.read_bytes(path))
             except UserError as error:
-                changes.append(self._writer.fail(records.get(path) or _new_record(path), str(error)))
+                changes.append(self._writer.fail(records.get(path) or new_record(path), str(error)))
         return hashes
 
     def _rename(self, records: Records, hashes: dict[str, str], paths: Sequence[str], changes: Changes) -> Records:
@@ -173,15 +168,6 @@ class Indexer:
         self._records.save([replace(record, updated_at=now()) for record in moved])
         return self._records.documents()
 
-    def _plan(self, records: Records, hashes: dict[str, str]) -> tuple[list[str], frozenset[str]]:
-        """Which documents to index, and the lines to leave out of the embedded texts (C8)."""
-        known = frozenset(json.loads(self._records.state(REPEATED_LINES_STATE) or "[]"))
-        work = {path for path, content_hash in hashes.items() if self._is_stale(records.get(path), content_hash)}
-        if not work and all(path in hashes for path in records):
-            return [], known
-        repeated, affected = self._repeated_lines(hashes, known)
-        return sorted(work | affected), repeated
-
     def _is_stale(self, record: DocumentRecord | None, content_hash: str) -> bool:
         return (
             record is None
@@ -190,41 +176,36 @@ class Indexer:
             or record.indexed_with != self._made_with
         )
 
-    def _repeated_lines(self, hashes: dict[str, str], known: frozenset[str]) -> tuple[frozenset[str], set[str]]:
-        """The repeated lines now, and the documents which hold one that became or ceased to be repeated."""
-        bodies = {}
-        for path in hashes:
-            try:
-                bodies[path] = self._files.read(path).body
-            except UserError:
-                continue  # indexing it reports why
-        repeated = repeated_lines(
-            bodies.values(),
-            share=self._options.repeated_line_share,
-            min_documents=self._options.repeated_line_min_documents,
-        )
-        changed = repeated ^ known
-        if not changed:
-            return repeated, set()
-        return repeated, {
-            path for path, body in bodies.items() if not changed.isdisjoint(line.strip() for line in body.split("\n"))
-        }
-
     @property
     def _made_with(self) -> str:
         """Model, chunking and base folder: a document whose chunks were made with others is made anew."""
-        chunking = self._options.chunking
+        chunking = self._chunking
         return (
             f"{self._embedder.model_id} v{CHUNKING_VERSION} {chunking.max_characters}/{chunking.overlap_characters}"
             f" {self._files.base_folder}"
         )
+
+    def _index(
+        self, work: Sequence[str], records: Records, repeated: frozenset[str], rows: PassageVectors
+    ) -> Iterator[DocumentChange]:
+        """Chunk, embed and commit documents; L0 follows each one."""
+        failed: Changes = []
+        prepared = self._prepare(work, records, repeated, failed)
+        yield from failed
+        rows.expect(chunk for item in prepared for chunk in item.chunks)
+        documents = {item.document.path: item.document for item in prepared}
+        for change in self._writer.write(prepared, rows, self._made_with):
+            if change.kind is not ChangeKind.FAILED:
+                document = documents[change.path]
+                self._entries.put(document.path, document.entry, document.content_hash)
+            yield change
 
     def _prepare(
         self, work: Sequence[str], records: Records, repeated: frozenset[str], changes: Changes
     ) -> list[Prepared]:
         prepared = []
         for path in work:
-            record = records.get(path) or _new_record(path)
+            record = records.get(path) or new_record(path)
             try:
                 document = self._files.read(path)
             except UserError as error:
@@ -232,8 +213,8 @@ class Indexer:
                 continue
             old = self._records.chunks_of(record.id)
             written = frozenset(old if record.indexed_with == self._made_with else ())
-            record = _pending(record, document)
-            chunks = identify(record, split_document(document, self._options.chunking), repeated)
+            record = pending_record(record, document)
+            chunks = identify(record, split_document(document, self._chunking), repeated)
             prepared.append(Prepared(record, document, chunks, written, frozenset(chunk.id for chunk in old)))
         self._records.save([item.record for item in prepared])
         return prepared
@@ -245,7 +226,7 @@ class Indexer:
         records = self._records.documents().values()
         return IndexReport(
             documents=len(scan.paths),
-            entries=len(self._keywords.entries()),
+            entries=self._entries.count,
             unchanged=len(scan.paths) - len(touched),
             chunks=self._records.chunk_count(),
             embedded=embedded,
@@ -257,40 +238,8 @@ class Indexer:
         )
 
 
-def _gone(records: Records, paths: Sequence[str], problems: Sequence[FileProblem]) -> list[DocumentRecord]:
-    """Records whose file is gone; what lies in a folder that cannot be looked into is not gone."""
-    present = set(paths)
-    hidden = tuple(f"{problem.path}/" for problem in problems)
+def _gone(records: Records, scan: FileScan) -> list[DocumentRecord]:
+    """Records whose file is gone; what lies where nobody could look is not gone."""
+    present = set(scan.paths)
+    hidden = tuple(f"{problem.path}/" if problem.path else "" for problem in scan.problems if problem.hides)
     return [record for path, record in records.items() if path not in present and not f"{path}/".startswith(hidden)]
-
-
-def _pending(record: DocumentRecord, document: Document) -> DocumentRecord:
-    return replace(
-        record,
-        title=document.title,
-        metadata=document.frontmatter.values if document.frontmatter else None,
-        content_hash=document.content_hash,
-        status=DocumentStatus.PENDING,
-        error=None,
-        warning=document.warning,
-        updated_at=now(),
-    )
-
-
-def _new_record(path: str) -> DocumentRecord:
-    created = now()
-    return DocumentRecord(
-        id=secrets.token_hex(6),
-        path=path,
-        title=path,
-        metadata=None,
-        content_hash="",
-        status=DocumentStatus.PENDING,
-        error=None,
-        warning=None,
-        chunk_count=0,
-        indexed_hash=None,
-        indexed_with=None,
-        created_at=created,
-        updated_at=created,
-    )

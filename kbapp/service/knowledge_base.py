@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
@@ -14,14 +13,13 @@ from kbapp.domain.errors import IndexUnavailable, UserError
 from kbapp.domain.invocation import Invocation
 from kbapp.domain.lookup_result import LookupResult
 from kbapp.domain.ports import DocumentFiles, DocumentRecords, KeywordIndex
+from kbapp.service.documents import Documents, IndexLock, UploadResult
 from kbapp.service.health import Health, HealthCheck
 from kbapp.service.index_report import IndexReport, OnProgress
 from kbapp.service.indexing import Indexer
 from kbapp.service.lookup import Lookup, LookupRequest
 
 logger = logging.getLogger("kbapp")
-
-IndexLock = Callable[[float], AbstractContextManager[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +31,7 @@ class Parts:
     keywords: KeywordIndex
     lookup: Lookup
     indexer: Indexer
+    documents: Documents
     health: HealthCheck
     index_lock: IndexLock
     closers: Sequence[Callable[[], None]]
@@ -84,6 +83,29 @@ class KnowledgeBase:
         """
         with self._parts.index_lock(0):
             return self._parts.indexer.reconcile(on_progress)
+
+    def upload(
+        self, name: str, data: bytes, category: str, *, replace: bool = False, on_progress: OnProgress | None = None
+    ) -> UploadResult:
+        """Store a document as ``<category>/<name>`` and index it; it can be found when this returns.
+
+        Outcome ``FAILED``: the file is stored and not indexed yet; the record says why, and ``refresh`` tries again.
+
+        Raises:
+            UserError: the name, the category or the text is refused, another text has this name and ``replace`` is not
+                set, or the file cannot be written; nothing has changed.
+            IndexUnavailable: the database cannot be read, or another process is indexing; nothing has changed.
+        """
+        return self._parts.documents.upload(name, data, category, replacing=replace, on_progress=on_progress)
+
+    def delete(self, path: str) -> DocumentRecord:
+        """Delete a document: its file, and what every index holds of it; its last record is returned.
+
+        Raises:
+            UserError: there is no such document, or its file cannot be deleted; nothing has changed.
+            IndexUnavailable: the database cannot be used, or another process is indexing; deleting again goes on.
+        """
+        return self._parts.documents.delete(path)
 
     def documents(self) -> list[DocumentRecord]:
         """The records of all documents, by path."""

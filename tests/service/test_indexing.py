@@ -1,3 +1,5 @@
+import errno
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -264,11 +266,33 @@ def test_vectors_lost_behind_our_back_come_back_from_the_cache(
         assert len(embedder.texts) <= 2
 
 
-def test_documents_in_a_folder_that_cannot_be_looked_into_are_not_gone(kb: KnowledgeBase, root: Path) -> None:
-    from kbapp.domain.documents import FileProblem
-    from kbapp.service.indexing import _gone
-
+def test_documents_in_a_folder_that_cannot_be_looked_into_are_not_gone(
+    kb: KnowledgeBase, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     kb.reindex()
-    records = {record.path: record for record in kb.documents()}
-    gone = _gone(records, ["plain.md"], [FileProblem("api", "cannot be listed")])
-    assert [record.path for record in gone] == ["domain/cache.md"]
+    scandir = os.scandir
+
+    def closed(folder: str) -> object:
+        if Path(folder) == root / "api":
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return scandir(folder)
+
+    (root / "domain/cache.md").unlink()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "scandir", closed)
+        assert changes(kb) == [("domain/cache.md", ChangeKind.REMOVED)]
+    assert [record.path for record in kb.documents()] == ["api/payment.md", "plain.md"]
+    assert kb.lookup("ERR_TIMEOUT").primary is not None
+
+
+def test_documents_of_a_folder_that_became_a_link_to_the_outside_are_gone(
+    kb: KnowledgeBase, root: Path, tmp_path: Path
+) -> None:
+    kb.reindex()
+    (root / "api").rename(tmp_path / "outside")
+    (root / "api").symlink_to(tmp_path / "outside")
+    report = kb.reindex()
+    assert [(change.path, change.kind) for change in report.changes] == [("api/payment.md", ChangeKind.REMOVED)]
+    assert "leads outside" in report.problems[0].error
+    assert kb.lookup("ERR_TIMEOUT").primary is None
+    assert (tmp_path / "outside/payment.md").exists()
