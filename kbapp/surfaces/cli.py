@@ -2,56 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import NoReturn
 
 import click
 
-from kbapp.bootstrap import open_knowledge_base
-from kbapp.domain.documents import JsonValue
-from kbapp.domain.errors import IndexUnavailable, KbError, UserError
-from kbapp.service.knowledge_base import KnowledgeBase
+from kbapp.domain.errors import KbError, UserError
 from kbapp.service.lookup import LookupRequest
-from kbapp.settings import Settings
-from kbapp.surfaces import cli_text
+from kbapp.surfaces import cli_documents, cli_text
+from kbapp.surfaces.cli_options import Options, json_option, pass_options, print_values, refresh
 from kbapp.surfaces.progress import ProgressLine
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """The global options."""
-
-    root: Path | None
-    state_dir: Path | None
-    config: Path | None
-
-    def settings(self) -> Settings:
-        """Settings with the command line's folders on top.
-
-        Raises:
-            UserError: a setting is wrong, or an explicit root does not exist.
-        """
-        overrides = {}
-        if self.root is not None:
-            if not self.root.is_dir():
-                raise UserError(f"--root {self.root} is not a folder: name the folder of your documents")
-            overrides["knowledge.base-path"] = str(self.root.absolute())
-        if self.state_dir is not None:
-            overrides["state-dir"] = str(self.state_dir.absolute())
-        return Settings.load(self.config, overrides=overrides)
-
-    @contextmanager
-    def open(self) -> Iterator[KnowledgeBase]:
-        """The knowledge base that these options name."""
-        with open_knowledge_base(self.settings()) as kb:
-            yield kb
 
 
 class KbappGroup(click.Group):
@@ -65,10 +29,6 @@ class KbappGroup(click.Group):
             raise click.ClickException(cli_text.plain(" ".join(str(error).split()))) from error
         except BrokenPipeError:
             _leave_quietly()
-
-
-pass_options = click.make_pass_decorator(Options)
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON value on stdout.")
 
 
 @click.group(cls=KbappGroup, context_settings={"help_option_names": ["-h", "--help"]})
@@ -95,7 +55,7 @@ def index(options: Options, as_json: bool) -> None:
         report = kb.reindex(progress.show)
     if not report.documents:
         click.echo(_no_documents(options), err=True)
-    _print(as_json, cli_text.index_values(report), lambda: cli_text.index_text(report))
+    print_values(as_json, cli_text.index_values(report), lambda: cli_text.index_text(report))
 
 
 @main.command()
@@ -119,35 +79,10 @@ def lookup(
 ) -> None:
     """Look QUERY up as an agent does."""
     with options.open() as kb:
-        _refresh(kb)
+        refresh(kb)
         result, invocation = kb.explained_lookup(LookupRequest(query, session, section, missing_dimension, force))
     values = result.to_dict() | ({"explain": invocation.to_dict()} if explain else {})
-    _print(as_json, values, lambda: cli_text.lookup_text(result, invocation if explain else None))
-
-
-@main.command()
-@json_option
-@pass_options
-def documents(options: Options, as_json: bool) -> None:
-    """List the documents with their state."""
-    with options.open() as kb:
-        _refresh(kb)
-        records = kb.documents()
-        values: list[JsonValue] = [record.to_dict(kb.base_folder) for record in records]
-    _print(as_json, values, lambda: cli_text.documents_text(records))
-
-
-@main.command()
-@click.argument("path")
-@json_option
-@pass_options
-def chunks(options: Options, path: str, as_json: bool) -> None:
-    """Show the chunks of the document PATH."""
-    with options.open() as kb:
-        _refresh(kb)
-        stored = kb.chunks(path)
-        values: list[JsonValue] = [chunk.to_metadata(kb.base_folder) for chunk in stored]
-    _print(as_json, values, lambda: cli_text.chunks_text(stored))
+    print_values(as_json, values, lambda: cli_text.lookup_text(result, invocation if explain else None))
 
 
 @main.command()
@@ -157,7 +92,7 @@ def doctor(options: Options, as_json: bool) -> None:
     """Check the installation and whether all indexes agree."""
     with options.open() as kb:
         health = kb.health()
-    _print(as_json, health.to_dict(), lambda: cli_text.health_text(health))
+    print_values(as_json, health.to_dict(), lambda: cli_text.health_text(health))
 
 
 @main.command()
@@ -165,7 +100,7 @@ def doctor(options: Options, as_json: bool) -> None:
 def prompt(options: Options) -> None:
     """Ask questions one per line, from the keyboard or a pipe; an empty line at the keyboard ends."""
     with options.open() as kb:
-        _refresh(kb)
+        refresh(kb)
         for query in _questions():
             try:
                 result = kb.lookup(query)
@@ -184,6 +119,12 @@ def app(options: Options) -> None:
     sys.exit(launch(root=options.root, state_dir=options.state_dir, config=options.config))
 
 
+main.add_command(cli_documents.documents)
+main.add_command(cli_documents.chunks)
+main.add_command(cli_documents.upload)
+main.add_command(cli_documents.delete)
+
+
 def _questions() -> Iterator[str]:
     if not sys.stdin.isatty():
         yield from (line for line in (raw.strip() for raw in sys.stdin) if line)
@@ -198,24 +139,8 @@ def _questions() -> Iterator[str]:
         yield query
 
 
-def _refresh(kb: KnowledgeBase) -> None:
-    """Follow the files before answering; when that cannot be now, answer from what is there and say so."""
-    try:
-        with ProgressLine("indexing") as progress:
-            report = kb.refresh(progress.show)
-    except IndexUnavailable as error:
-        click.echo(f"the index is not refreshed: {error}", err=True)
-        return
-    for problem in report.failed:
-        click.echo(f"not indexed: {cli_text.plain(f'{problem.path}: {problem.error}')}", err=True)
-
-
 def _no_documents(options: Options) -> str:
     return f"{options.settings().base_folder} holds no .md file: put one there, or name another folder with --root"
-
-
-def _print(as_json: bool, values: JsonValue, text: Callable[[], str]) -> None:
-    click.echo(json.dumps(values, ensure_ascii=False, indent=2) if as_json else text())
 
 
 def _set_up_logging(*, verbose: bool) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from kbapp.domain.documents import DocumentRecord, FileProblem, JsonValue, StoredChunk
 from kbapp.domain.invocation import Invocation
 from kbapp.domain.lookup_result import LookupResult
+from kbapp.service.documents import UploadResult
 from kbapp.service.health import Health
 from kbapp.service.index_report import ChangeKind, IndexReport
 
@@ -80,6 +81,17 @@ def documents_text(records: Sequence[DocumentRecord]) -> str:
             for record in records
         )
     )
+
+
+def upload_text(result: UploadResult) -> str:
+    """What became of an upload."""
+    record = result.record
+    lines = [f"{result.outcome.value}: {record.path}  {record.chunk_count} chunks  {record.title}"]
+    if result.warning:
+        lines.append(f"warning: {result.warning}")
+    if result.identical_to:
+        lines.append(f"the same text is there as {result.identical_to}")
+    return plain("\n".join(lines))
 
 
 def chunks_text(chunks: Sequence[StoredChunk]) -> str:

@@ -1,0 +1,70 @@
+"""What every command shares: the global options, the refresh before an answer, JSON or text out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from kbapp.bootstrap import open_knowledge_base
+from kbapp.domain.documents import JsonValue
+from kbapp.domain.errors import IndexUnavailable, UserError
+from kbapp.service.knowledge_base import KnowledgeBase
+from kbapp.settings import Settings
+from kbapp.surfaces import cli_text
+from kbapp.surfaces.progress import ProgressLine
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The global options."""
+
+    root: Path | None
+    state_dir: Path | None
+    config: Path | None
+
+    def settings(self) -> Settings:
+        """Settings with the command line's folders on top.
+
+        Raises:
+            UserError: a setting is wrong, or an explicit root does not exist.
+        """
+        overrides = {}
+        if self.root is not None:
+            if not self.root.is_dir():
+                raise UserError(f"--root {self.root} is not a folder: name the folder of your documents")
+            overrides["knowledge.base-path"] = str(self.root.absolute())
+        if self.state_dir is not None:
+            overrides["state-dir"] = str(self.state_dir.absolute())
+        return Settings.load(self.config, overrides=overrides)
+
+    @contextmanager
+    def open(self) -> Iterator[KnowledgeBase]:
+        """The knowledge base that these options name."""
+        with open_knowledge_base(self.settings()) as kb:
+            yield kb
+
+
+pass_options = click.make_pass_decorator(Options)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON value on stdout.")
+
+
+def refresh(kb: KnowledgeBase) -> None:
+    """Follow the files before answering; when that cannot be now, answer from what is there and say so."""
+    try:
+        with ProgressLine("indexing") as progress:
+            report = kb.refresh(progress.show)
+    except IndexUnavailable as error:
+        click.echo(f"the index is not refreshed: {error}", err=True)
+        return
+    for problem in report.failed:
+        click.echo(f"not indexed: {cli_text.plain(f'{problem.path}: {problem.error}')}", err=True)
+
+
+def print_values(as_json: bool, values: JsonValue, text: Callable[[], str]) -> None:
+    """One JSON value, or text for people, on stdout."""
+    click.echo(json.dumps(values, ensure_ascii=False, indent=2) if as_json else text())
