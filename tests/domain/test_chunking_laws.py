@@ -1,7 +1,7 @@
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kbapp.domain.chunking import ChunkingOptions, split_document
@@ -47,6 +47,7 @@ def document(body: str) -> Document:
     return Document("a.md", "题", TitleSource.FRONTMATTER, None, body, 4, 0, "", None)
 
 
+@settings(deadline=None)
 @given(bodies, sizes)
 def test_c6_the_chunks_of_a_document_put_together_are_its_body_but_for_blank_lines(body, size):
     position = 0
@@ -57,6 +58,7 @@ def test_c6_the_chunks_of_a_document_put_together_are_its_body_but_for_blank_lin
     assert not body[position:].strip()
 
 
+@settings(deadline=None)
 @given(bodies, sizes)
 def test_c6_no_chunk_is_empty_or_longer_than_the_limit(body, size):
     chunks = split_document(document(body), ChunkingOptions(size))
@@ -64,6 +66,7 @@ def test_c6_no_chunk_is_empty_or_longer_than_the_limit(body, size):
     assert [(chunk.index, chunk.total) for chunk in chunks] == [(index, len(chunks)) for index in range(len(chunks))]
 
 
+@settings(deadline=None)
 @given(bodies, sizes)
 def test_c7_line_ranges_are_those_of_the_file_and_only_parts_of_one_line_share_a_line(body, size):
     end = last_line = 0
@@ -75,6 +78,7 @@ def test_c7_line_ranges_are_those_of_the_file_and_only_parts_of_one_line_share_a
         last_line = chunk.lines[1]
 
 
+@settings(deadline=None)
 @given(bodies, st.integers(1, 3))
 def test_c7_blank_lines_at_the_top_change_the_line_numbers_alone(body, count):
     chunks, moved = split_document(document(body)), split_document(document("\n" * count + body))
@@ -84,12 +88,14 @@ def test_c7_blank_lines_at_the_top_change_the_line_numbers_alone(body, count):
     ]
 
 
+@settings(deadline=None)
 @given(bodies)
 def test_c4_every_embedded_text_is_the_breadcrumb_and_the_content(body):
     for chunk in split_document(document(body)):
         assert chunk.embedded_text == f"{chunk.breadcrumb}\n{chunk.content}"
 
 
+@settings(deadline=None)
 @given(bodies, bodies)
 def test_c7_a_change_in_one_section_leaves_the_chunks_of_another_as_they_are(first, second):
     kept = "# 留\n\n" + "。".join(f"第{number}句不变" * 5 for number in range(60))

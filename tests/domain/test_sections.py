@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kbapp.domain.sections import Heading, parse_headings
@@ -129,6 +129,7 @@ HTML = "<div>|</div>|<!--|-->|<h2>|</h2>|[r]: x"
 markdown_lines = st.lists(st.sampled_from([*BLOCKS.split("|"), *HTML.split("|"), "| a |", "|---|"]), max_size=30)
 
 
+@settings(deadline=None)
 @given(markdown_lines)
 def test_c5_headings_lie_in_the_body_in_order(parts):
     body = "\n".join(parts)
@@ -139,11 +140,13 @@ def test_c5_headings_lie_in_the_body_in_order(parts):
     assert all(heading.title.strip() == heading.title != "" for heading in headings)
 
 
+@settings(deadline=None)
 @given(st.text(st.sampled_from("#=-<h1>/`~*_[]()!&;\\ \t\n甲a\x00\u2028\u0301"), max_size=200))
 def test_c5_no_text_makes_the_parser_fail(body):
     assert all(1 <= heading.level <= 6 for heading in parse_headings(body))
 
 
+@settings(deadline=None)
 @given(markdown_lines, markdown_lines)
 def test_f3_literal_lines_only_move_the_headings_of_the_rest(literal, parts):
     count = sum(line.count("\n") + 1 for line in literal)

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kbapp.domain.sections import parse_headings, section_text, split_sections
@@ -74,6 +74,7 @@ def test_c5_of_several_headings_on_one_line_the_last_one_heads_the_text():
 levels = st.lists(st.tuples(st.integers(1, 6), st.sampled_from("甲乙丙")), max_size=20)
 
 
+@settings(deadline=None)
 @given(levels)
 def test_c2_every_path_climbs_to_its_own_heading(pairs):
     body = "\n".join(f"{'#' * level} {title}\n\ntext" for level, title in pairs)
@@ -86,6 +87,7 @@ def test_c2_every_path_climbs_to_its_own_heading(pairs):
         assert all(heading.level > section.path[0].level for heading in above[1:])
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from(["# a", "## b", "t", "", "b\n-", "<h1>x</h1><h2>y</h2>", "```"]), max_size=20))
 def test_c6_sections_hold_every_line_with_text_once_and_in_order(parts):
     body = "\n".join(parts)

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kbapp.domain.documents import Document, Frontmatter, KnowledgeEntry, TitleSource
@@ -130,6 +130,7 @@ def test_q4_long_titles_and_summaries_are_cut_and_stay_on_one_line():
 texts = st.text(st.sampled_from("甲a \n。-#`👨‍👩<"), max_size=30).map(lambda text: text * 60) | st.text(max_size=20)
 
 
+@settings(deadline=None)
 @given(texts, st.none() | texts, st.lists(texts, max_size=3), texts, st.none() | texts)
 def test_q4_the_compact_summary_never_has_more_than_1000_characters(title, summary, headings, text, keyword):
     entry = KnowledgeEntry("a.md", title, (), summary)
@@ -146,6 +147,7 @@ def test_q4_the_metadata_only_summary_has_title_summary_keywords_and_source():
     )
 
 
+@settings(deadline=None)
 @given(texts, st.none() | texts, st.lists(texts, max_size=30))
 def test_q4_the_metadata_only_summary_has_at_most_200_characters_and_names_the_whole_source(title, summary, keywords):
     text = metadata_summary(KnowledgeEntry("api/payment-errors.md", title, tuple(keywords), summary))
