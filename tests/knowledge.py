@@ -33,3 +33,8 @@ def open_for_test(tmp_path: Path, embedder: Embedder | None = None, **overrides:
 
 def document(title: str, keywords: str, body: str, summary: str = "") -> str:
     return f"---\ntitle: {title}\nkeywords: [{keywords}]\nsummary: {summary}\n---\n\n# {title}\n\n{body}\n"
+
+
+def tree(folder: Path) -> dict[str, bytes | None]:
+    """Everything under a folder: bytes of files, None for folders."""
+    return {str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None for path in folder.rglob("*")}
