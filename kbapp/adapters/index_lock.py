@@ -9,7 +9,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from kbapp.domain.errors import IndexUnavailable
+from kbapp.domain.errors import IndexBusy, IndexUnavailable
 
 LOCK_FILE = "index.lock"
 HOLDER_FILE = "index.pid"
@@ -20,14 +20,15 @@ def hold_index_lock(state_folder: Path, wait_seconds: float) -> Iterator[None]:
     """Hold the lock during the block.
 
     Raises:
-        IndexUnavailable: another process still holds it after ``wait_seconds``, or the folder cannot be written.
+        IndexBusy: another process still holds it after ``wait_seconds``.
+        IndexUnavailable: the folder cannot be written.
     """
     lock = FileLock(state_folder / LOCK_FILE)
     try:
         state_folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         lock.acquire(timeout=wait_seconds)
     except Timeout:
-        raise IndexUnavailable(f"{_holder(state_folder)} is indexing: try again when it has finished") from None
+        raise IndexBusy(f"{_holder(state_folder)} is indexing: try again when it has finished") from None
     except OSError as error:
         raise IndexUnavailable(f"{state_folder} cannot be written ({error}): name another --state-dir") from error
     try:

@@ -3,6 +3,7 @@
 KbError
 ├── UserError          the caller can mend it; ``str(error)`` is a sentence fit to show
 └── IndexUnavailable   a level (L0, L1, full text) cannot answer now; the result is degraded
+    └── IndexBusy      another process is writing the indexes: try again
 """
 
 
@@ -16,3 +17,7 @@ class UserError(KbError):
 
 class IndexUnavailable(KbError):
     """A level cannot answer now; the message says which and why."""
+
+
+class IndexBusy(IndexUnavailable):
+    """Another process holds the index lock; the message says which."""
