@@ -1,8 +1,9 @@
 """Fit a provisional relevance profile: log-odds that the best chunk's document is right, from its evidence.
 
-    python benchmarks/fit_profiles.py [--model MODEL] [--root DIR] [--queries FILE] [--state-dir DIR]
+    python benchmarks/fit_profiles.py [--model MODEL] [--corpus ROOT QUERIES STATE_DIR]...
 
-Prints the constants for `kbapp/adapters/profiles.py` and how the levels come out on the same queries.
+Without --corpus it takes the sample knowledge base. Prints the constants for `kbapp/adapters/profiles.py` and how the
+levels come out on the same queries with the thresholds that the off-topic ones give.
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ from kbapp.bootstrap import open_knowledge_base
 from kbapp.service.lookup import LookupRequest
 from kbapp.settings import Settings
 
-EVIDENCE = ("cosine", "coverage", "unknown_share")
+EVIDENCE = ("cosine", "coverage", "unknown_share", "found_terms")
+SAMPLE = ["knowledge_base", "benchmarks/sample_queries.jsonl", ".kbapp"]
 RIDGE = 0.01
 NEWTON_STEPS = 50
-REFERENCE_SHARE = 0.25  # of the off-topic queries may become a REFERENCE
-HIGHLY_RELEVANT_SHARE = 0.02  # … and HIGHLY_RELEVANT
+REFERENCE_SHARE = 0.08  # of the off-topic queries may become a REFERENCE
+HIGHLY_RELEVANT_SHARE = 0.01  # … and HIGHLY_RELEVANT
 
 Matrix = npt.NDArray[np.float64]
 
@@ -42,14 +44,14 @@ def fit_logistic(features: Matrix, labels: Matrix) -> Matrix:
     return np.r_[weights[:-1] / scale, weights[-1] - (weights[:-1] * mean / scale).sum()]
 
 
-def best_candidates(options: argparse.Namespace) -> list[tuple[str, bool, list[float]]]:
+def best_candidates(model: str, root: Path, queries: Path, state_dir: Path) -> list[tuple[str, bool, list[float]]]:
     """(kind, whether the best chunk's document is right, its evidence) of every query."""
     settings = Settings.load(
         environ={},
         overrides={
-            "knowledge.base-path": str(options.root.absolute()),
-            "state-dir": str(options.state_dir.absolute()),
-            "embedding.model": options.model,
+            "knowledge.base-path": str(root.absolute()),
+            "state-dir": str(state_dir.absolute()),
+            "embedding.model": model,
             "retrieval.l0.min-coverage": "1",
             "retrieval.l0.common-keyword-share": "0",  # no keyword matches: L1 answers every query
             "retrieval.l0.common-keyword-min-entries": "1",
@@ -58,7 +60,7 @@ def best_candidates(options: argparse.Namespace) -> list[tuple[str, bool, list[f
     rows = []
     with open_knowledge_base(settings) as kb:
         kb.reindex()
-        for line in options.queries.read_text(encoding="utf-8").splitlines():
+        for line in queries.read_text(encoding="utf-8").splitlines():
             label = json.loads(line)
             _, invocation = kb.explained_lookup(LookupRequest(label["query"]))
             candidates = invocation.retrieval_details["l1_candidates"]
@@ -72,20 +74,20 @@ def best_candidates(options: argparse.Namespace) -> list[tuple[str, bool, list[f
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", default=default_model())
-    parser.add_argument("--root", type=Path, default=Path("knowledge_base"))
-    parser.add_argument("--queries", type=Path, default=Path("benchmarks/sample_queries.jsonl"))
-    parser.add_argument("--state-dir", type=Path, default=Path(".kbapp"))
+    parser.add_argument("--corpus", nargs=3, action="append", metavar=("ROOT", "QUERIES", "STATE_DIR"))
     options = parser.parse_args()
-    rows = best_candidates(options)
+    corpora = [[Path(part) for part in corpus] for corpus in options.corpus or [SAMPLE]]
+    rows = [row for root, queries, state in corpora for row in best_candidates(options.model, root, queries, state)]
     kinds = np.array([row[0] for row in rows])
     features = np.array([row[2] for row in rows])
+    features[:, 3] = np.log1p(features[:, 3])
     weights = fit_logistic(features, np.array([float(row[1]) for row in rows]))
     logits = features @ weights[:-1] + weights[-1]
     off_topic = np.sort(logits[kinds == "offtopic"])[::-1]
     reference = float(off_topic[int(REFERENCE_SHARE * len(off_topic))])
     highly_relevant = float(off_topic[int(HIGHLY_RELEVANT_SHARE * len(off_topic))])
-    print(f"bias={weights[3]:.2f}, cosine_weight={weights[0]:.2f}, coverage_weight={weights[1]:.2f},")
-    print(f"unknown_weight={weights[2]:.2f},", end=" ")
+    print(f"bias={weights[4]:.2f}, cosine_weight={weights[0]:.2f}, coverage_weight={weights[1]:.2f},")
+    print(f"unknown_weight={weights[2]:.2f}, found_weight={weights[3]:.2f},")
     print(f"reference_logit={reference:.2f}, highly_relevant_logit={highly_relevant:.2f},")
     for kind in dict.fromkeys(kinds):
         of_kind = logits[kinds == kind]

@@ -10,26 +10,28 @@ logger = logging.getLogger("kbapp")
 
 BGE_M3 = DistanceProfile("bge-m3", provisional=False)
 
-# Both by benchmarks/fit_profiles.py from the sample knowledge base and its 172 labelled queries (G5).
+# Both by benchmarks/fit_profiles.py, from the sample knowledge base and a project's documentation (G5), thresholds rounded.
 E5_SMALL = EvidenceProfile(
     "multilingual-e5-small",
     provisional=True,
-    bias=-21.38,
-    cosine_weight=22.61,
-    coverage_weight=8.56,
-    unknown_weight=-4.10,
-    reference_logit=-1.23,
-    highly_relevant_logit=0.0,
+    bias=-21.76,
+    cosine_weight=20.94,
+    coverage_weight=5.12,
+    unknown_weight=-3.69,
+    found_weight=1.93,
+    reference_logit=-0.9,
+    highly_relevant_logit=0.2,
 )
 USE_MULTILINGUAL = EvidenceProfile(
     "use-multilingual",
     provisional=True,
-    bias=-3.07,
-    cosine_weight=4.99,
-    coverage_weight=8.13,
-    unknown_weight=-4.55,
-    reference_logit=-1.57,
-    highly_relevant_logit=0.0,
+    bias=-4.07,
+    cosine_weight=1.85,
+    coverage_weight=5.79,
+    unknown_weight=-3.56,
+    found_weight=1.66,
+    reference_logit=-1.3,
+    highly_relevant_logit=-0.1,
 )
 
 

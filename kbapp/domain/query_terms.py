@@ -16,11 +16,11 @@ class QueryTerms:
     weights: Mapping[str, float]
     unknown_share: float
 
-    def coverage(self, text: str) -> float:
-        """Share of the weight that stands in a text, 0 … 1."""
+    def found_in(self, text: str) -> tuple[float, int]:
+        """Share of the weight that stands in a text, 0 … 1, and how many of the tokens do."""
+        held = self.weights.keys() & set(tokens_of(text))
         total = sum(self.weights.values())
-        held = set(tokens_of(text)) if total else set()
-        return sum(weight for token, weight in self.weights.items() if token in held) / total if total else 0.0
+        return (sum(self.weights[token] for token in held) / total if total else 0.0), len(held)
 
 
 def weigh_terms(query: str, frequencies: Mapping[str, int], chunk_count: int) -> QueryTerms:

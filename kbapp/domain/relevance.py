@@ -62,12 +62,13 @@ class CandidateEvidence:
     ``distance``: squared L2 between the query's and the chunk's unit vectors, 0 … 4. Of the query's content tokens,
     weighted by their rarity in the knowledge base, ``coverage`` is the share that stands in the chunk or its
     headings, and ``unknown_share`` that of Latin-script tokens which stand nowhere in the knowledge base (a product,
-    an error code it does not know); both 0 … 1.
+    an error code it does not know); both 0 … 1. ``found_terms``: how many of the tokens stand in the chunk.
     """
 
     distance: float
     coverage: float
     unknown_share: float
+    found_terms: int
 
     @property
     def cosine(self) -> float:
@@ -96,9 +97,9 @@ class DistanceProfile:
 class EvidenceProfile:
     """Relevance by distance and lexical evidence together, for models whose raw similarities do not separate (G5).
 
-    ``logit = bias + cosine_weight·cosine + coverage_weight·coverage + unknown_weight·unknown_share``. The similarity
-    is linear in the logit between the two logits at which a result begins to be a REFERENCE and to be
-    HIGHLY_RELEVANT, so that the thresholds mean the same for every model.
+    ``logit = bias + cosine_weight·cosine + coverage_weight·coverage + unknown_weight·unknown_share
+    + found_weight·ln(1 + found_terms)``. The similarity is linear in the logit between the two logits at which a result
+    begins to be a REFERENCE and to be HIGHLY_RELEVANT, so that the thresholds mean the same for every model.
     """
 
     name: str
@@ -107,6 +108,7 @@ class EvidenceProfile:
     cosine_weight: float
     coverage_weight: float
     unknown_weight: float
+    found_weight: float
     reference_logit: float
     highly_relevant_logit: float
 
@@ -117,6 +119,7 @@ class EvidenceProfile:
             + self.cosine_weight * evidence.cosine
             + self.coverage_weight * evidence.coverage
             + self.unknown_weight * evidence.unknown_share
+            + self.found_weight * math.log1p(evidence.found_terms)
         )
 
     def similarity(self, evidence: CandidateEvidence, thresholds: Thresholds) -> float:

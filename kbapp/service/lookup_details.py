@@ -62,6 +62,7 @@ def _candidate(candidate: Candidate) -> dict[str, JsonValue]:
         "cosine": round(candidate.evidence.cosine, 6),
         "coverage": round(candidate.evidence.coverage, 6),
         "unknown_share": round(candidate.evidence.unknown_share, 6),
+        "found_terms": candidate.evidence.found_terms,
         "similarity": round(candidate.similarity, 6),
         "level": candidate.level.value if candidate.level else None,
         "vector_rank": candidate.hit.vector_rank,

@@ -147,8 +147,8 @@ class VectorSearch:
         terms = self._terms(query)
         candidates = []
         for hit, chunk in best:
-            coverage = terms.coverage(chunk.chunk.embedded_text)
-            evidence = CandidateEvidence(distances[chunk.id], coverage, terms.unknown_share)
+            coverage, found_terms = terms.found_in(chunk.chunk.embedded_text)
+            evidence = CandidateEvidence(distances[chunk.id], coverage, terms.unknown_share, found_terms)
             similarity = self.profile.similarity(evidence, self.options.thresholds)
             level = level_of(similarity, self.options.thresholds)
             candidates.append(Candidate(chunk, hit, evidence, similarity, level))

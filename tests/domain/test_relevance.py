@@ -18,7 +18,7 @@ from kbapp.domain.relevance import (
 
 THRESHOLDS = Thresholds()
 BGE = DistanceProfile("bge-m3", provisional=False)
-E5 = EvidenceProfile("x", True, -30.0, 30.0, 6.0, -4.0, -1.0, 1.0)
+E5 = EvidenceProfile("x", True, -30.0, 30.0, 6.0, -4.0, 2.0, -1.0, 1.0)
 
 distances = st.floats(0, 4)
 shares = st.floats(0, 1)
@@ -63,23 +63,23 @@ def test_g3_hints_to_the_letter() -> None:
 
 def test_g4_bge_m3_takes_the_documents_thresholds() -> None:
     assert Thresholds(2.0, 0.75, 0.5) == THRESHOLDS
-    assert BGE.similarity(CandidateEvidence(0.383, 0.0, 0.0), THRESHOLDS) == pytest.approx(0.8085)
+    assert BGE.similarity(CandidateEvidence(0.383, 0.0, 0.0, 0), THRESHOLDS) == pytest.approx(0.8085)
 
 
 @given(distances, distances, shares)
 def test_g5_a_nearer_chunk_is_never_less_relevant(first: float, second: float, coverage: float) -> None:
     near, far = sorted((first, second))
     for profile in (BGE, E5):
-        nearer = profile.similarity(CandidateEvidence(near, coverage, 0.3), THRESHOLDS)
-        farther = profile.similarity(CandidateEvidence(far, coverage, 0.3), THRESHOLDS)
+        nearer = profile.similarity(CandidateEvidence(near, coverage, 0.3, 2), THRESHOLDS)
+        farther = profile.similarity(CandidateEvidence(far, coverage, 0.3, 2), THRESHOLDS)
         assert nearer >= farther
 
 
 @given(distances, shares, shares)
 def test_g5_more_of_the_query_in_the_text_is_never_less_relevant(distance: float, first: float, second: float) -> None:
     less, more = sorted((first, second))
-    assert E5.similarity(CandidateEvidence(distance, more, 0.3), THRESHOLDS) >= E5.similarity(
-        CandidateEvidence(distance, less, 0.3), THRESHOLDS
+    assert E5.similarity(CandidateEvidence(distance, more, 0.3, 2), THRESHOLDS) >= E5.similarity(
+        CandidateEvidence(distance, less, 0.3, 2), THRESHOLDS
     )
 
 
@@ -88,7 +88,7 @@ def test_g5_a_similarity_is_a_share_and_the_thresholds_lie_at_their_logits(
     distance: float, coverage: float, high: float, low: float
 ) -> None:
     thresholds = Thresholds(2.0, high, low)
-    evidence = CandidateEvidence(distance, coverage, 0.3)
+    evidence = CandidateEvidence(distance, coverage, 0.3, 2)
     similarity = E5.similarity(evidence, thresholds)
     assert 0 <= similarity <= 1
     logit = E5.logit(evidence)
@@ -102,6 +102,6 @@ def test_g5_a_name_that_the_knowledge_base_does_not_know_never_raises_the_releva
     distance: float, coverage: float, first: float, second: float
 ) -> None:
     less, more = sorted((first, second))
-    assert E5.similarity(CandidateEvidence(distance, coverage, more), THRESHOLDS) <= E5.similarity(
-        CandidateEvidence(distance, coverage, less), THRESHOLDS
+    assert E5.similarity(CandidateEvidence(distance, coverage, more, 2), THRESHOLDS) <= E5.similarity(
+        CandidateEvidence(distance, coverage, less, 2), THRESHOLDS
     )

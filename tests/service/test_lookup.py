@@ -60,7 +60,7 @@ class FakeSearch:
         candidates = []
         for rank, (path, content, distance) in enumerate(self.found, 1):
             stored = make_chunk(content, path=path, document_id=f"d{rank}")
-            evidence = CandidateEvidence(distance, 0.0, 0.0)
+            evidence = CandidateEvidence(distance, 0.0, 0.0, 0)
             similarity = PROFILE.similarity(evidence, THRESHOLDS)
             hit = FusedHit(stored.id, 1 / rank, rank, None)
             candidates.append(Candidate(stored, hit, evidence, similarity, level_of(similarity, THRESHOLDS)))
