@@ -74,7 +74,7 @@ class ChunkingSettings(Group):
 class KeywordSettings(Group):
     """L0: when a keyword match counts."""
 
-    min_coverage: Share = Field(0.3, description="a unique match covering less of the query runs L1; 0: off")
+    min_coverage: Share = Field(0.4, description="a unique match covering less of the query runs L1; 0: off")
     common_keyword_share: Share = Field(0.1, description="a keyword of more entries than this share matches nothing")
     common_keyword_min_entries: Count = Field(50, description="from so many entries on")
 
