@@ -240,4 +240,6 @@ def _sentence(path: str, done: str, error: OSError) -> str:
     """What went wrong, and the way out."""
     if isinstance(error, FileNotFoundError):
         return f"{path} is not there: it was moved or deleted, index again"
+    if isinstance(error, (IsADirectoryError, NotADirectoryError, FileExistsError)):
+        return f"{path} cannot be {done} ({error.strerror}): something else has its name, choose another name"
     return f"{path} cannot be {done} ({error.strerror}): check its permissions and the space on the disk"
