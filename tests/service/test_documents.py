@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -159,7 +160,9 @@ def test_u6_a_file_put_there_by_hand_is_indexed_by_uploading_the_same_bytes(kb: 
 
 
 @pytest.mark.parametrize("form", ["NFC", "NFD"])
-def test_u6_two_unicode_forms_of_a_name_are_one_document(kb: KnowledgeBase, root: Path, form: str) -> None:
+def test_u6_two_unicode_forms_of_a_name_are_one_document(
+    kb: KnowledgeBase, root: Path, form: Literal["NFC", "NFD"]
+) -> None:
     on_disk = unicodedata.normalize("NFD", "café/übër.md")
     write_documents(root, {on_disk: PAYMENT})
     kb.refresh()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -38,7 +38,7 @@ class FragileEmbedder(TinyEmbedder):
 
     before_each: Callable[[], object] = staticmethod(lambda: None)
 
-    def embed_passages(self, texts: list[str]) -> Vectors:  # type: ignore[override]
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
         self.before_each()
         return super().embed_passages(texts)
 
