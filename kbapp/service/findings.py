@@ -1,0 +1,44 @@
+"""Everything that one query found, before anything is chosen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kbapp.domain.keyword_matching import KeywordMatch
+from kbapp.service.vector_search import Candidate, SearchOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class KeywordOutcome:
+    """What L0 said; ``problem`` when it could not answer."""
+
+    matches: tuple[KeywordMatch, ...]
+    milliseconds: float
+    problem: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """Everything that one query found, before anything is chosen."""
+
+    query: str
+    keywords: KeywordOutcome
+    confident: bool
+    search: SearchOutcome | None
+    search_problem: str | None
+
+    @property
+    def matches(self) -> tuple[KeywordMatch, ...]:
+        """The L0 matches, best first; of equal scores the one with the better L1 rank (Q2)."""
+        ranks = {candidate.stored.path: rank for rank, candidate in reversed(list(enumerate(self.results)))}
+        return tuple(
+            sorted(
+                self.keywords.matches,
+                key=lambda match: (-match.score, ranks.get(match.entry.path, len(ranks)), match.entry.path),
+            )
+        )
+
+    @property
+    def results(self) -> tuple[Candidate, ...]:
+        """The L1 candidates that are good enough to be given."""
+        return self.search.results if self.search else ()
