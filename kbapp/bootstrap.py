@@ -26,12 +26,15 @@ from kbapp.domain.frontmatter import FrontmatterAliases
 from kbapp.domain.keyword_matching import MatchRules
 from kbapp.domain.ports import Embedder
 from kbapp.domain.relevance import HintLanguage, Thresholds
-from kbapp.service.chunk_writer import ChunkWriter
+from kbapp.service.chunk_rows import ChunkRows
+from kbapp.service.chunker import Chunker
+from kbapp.service.consistency import Consistency
 from kbapp.service.documents import Documents
 from kbapp.service.health import Engine, HealthCheck, Surroundings
-from kbapp.service.indexing import Indexer, IndexingOptions
+from kbapp.service.indexing import Indexer
 from kbapp.service.knowledge_base import KnowledgeBase, Parts
 from kbapp.service.lookup import Lookup, LookupOptions
+from kbapp.service.repeated_lines import RepeatedLines
 from kbapp.service.vector_search import SearchOptions, VectorSearch
 from kbapp.settings import Settings
 
@@ -91,24 +94,34 @@ def open_knowledge_base(
         profile=profile_for(embedder.model_id),
         options=_search_options(settings),
     )
+    chunker = Chunker(_chunking_options(settings), embedder.model_id, folder.name)
+    repeated = _repeated_lines(settings, files, records)
     indexer = Indexer(
         files=files,
         records=records,
         cache=cache,
         embedder=embedder,
         keywords=keywords,
-        writer=ChunkWriter(records, vectors, embedder.model_id),
-        options=_indexing_options(settings),
+        rows=ChunkRows(records, vectors, full_text, embedder.model_id),
+        chunker=chunker,
+        repeated=repeated,
     )
     index_lock = partial(hold_index_lock, settings.state_folder)
-    health = HealthCheck(
+    consistency = Consistency(
         files=files,
         records=records,
         keywords=keywords,
         full_text=full_text,
         vectors=vectors,
+        chunker=chunker,
+        repeated=repeated,
+    )
+    health = HealthCheck(
+        consistency=consistency,
+        indexer=indexer,
+        cache=cache,
         embedder=embedder,
-        surroundings=Surroundings(_versions, partial(_engine_status, vectors), _folders(settings)),
+        surroundings=Surroundings(_versions, partial(_engine_status, vectors), _folders(settings), index_lock),
     )
     indexer.load_keywords()
     return KnowledgeBase(
@@ -121,7 +134,7 @@ def open_knowledge_base(
             documents=Documents(files=files, records=records, indexer=indexer, index_lock=index_lock),
             health=health,
             index_lock=index_lock,
-            closers=(vectors.close, indexer.close, database.close),
+            closers=(vectors.close, database.close),
         )
     )
 
@@ -182,14 +195,18 @@ def _search_options(settings: Settings) -> SearchOptions:
     )
 
 
-def _indexing_options(settings: Settings) -> IndexingOptions:
+def _chunking_options(settings: Settings) -> ChunkingOptions:
     chunking = settings.chunking
-    return IndexingOptions(
-        chunking=ChunkingOptions(
-            max_characters=chunking.max_characters, overlap_characters=chunking.overlap_characters
-        ),
-        repeated_line_share=chunking.repeated_line_share,
-        repeated_line_min_documents=chunking.repeated_line_min_documents,
+    return ChunkingOptions(max_characters=chunking.max_characters, overlap_characters=chunking.overlap_characters)
+
+
+def _repeated_lines(settings: Settings, files: DocumentFiles, records: DocumentRecords) -> RepeatedLines:
+    chunking = settings.chunking
+    return RepeatedLines(
+        files,
+        records,
+        share=chunking.repeated_line_share,
+        min_documents=chunking.repeated_line_min_documents,
     )
 
 

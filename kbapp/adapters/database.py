@@ -70,6 +70,13 @@ class Database:
                 if not keep:
                     connection.close()
 
+    def compact(self) -> None:
+        """Give the place of what was deleted back to the disk."""
+        with self._write_lock, self._translated():
+            with self._lock:
+                connection = self._open_writer()
+            connection.execute("VACUUM")
+
     def close(self) -> None:
         """Close all connections; the next use opens anew."""
         with self._write_lock, self._lock:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from kbapp.adapters.database import Database
+from kbapp.adapters.full_text import text_row
 from kbapp.domain.documents import (
     Chunk,
     DocumentRecord,
@@ -16,7 +17,6 @@ from kbapp.domain.documents import (
     domain_of,
     source_of,
 )
-from kbapp.domain.tokens import tokens_of
 
 _MAX_PARAMETERS = 500  # SQLite's own limit is 999 in old builds
 
@@ -161,8 +161,7 @@ def _put_chunk(connection: sqlite3.Connection, stored: StoredChunk, row: int | N
     if row is None:
         row = connection.execute("SELECT row FROM chunk WHERE id = ?", (stored.id,)).fetchone()["row"]
         # A chunk's id holds the hash of its embedded text: a known chunk has its full-text row already.
-        tokens = " ".join(tokens_of(chunk.embedded_text))
-        connection.execute("INSERT INTO chunk_fts (rowid, tokens) VALUES (?, ?)", (row, tokens))
+        connection.execute("INSERT INTO chunk_fts (rowid, tokens) VALUES (?, ?)", (row, text_row(chunk.embedded_text)))
 
 
 def _upsert(connection: sqlite3.Connection, table: str, values: Mapping[str, object], *, key: str) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from kbapp.adapters.database import Database
-from kbapp.domain.ports import Vectors
+from kbapp.domain.ports import CacheSize, Vectors
 
 _MAX_PARAMETERS = 500
 
@@ -44,3 +44,28 @@ class EmbeddingCache:
                 "INSERT OR REPLACE INTO embedding_cache (model, text_hash, vector) VALUES (?, ?, ?)",
                 [(self._model_id, key, vector.astype("<f4").tobytes()) for key, vector in vectors.items()],
             )
+
+    def size(self) -> CacheSize:
+        """How much is kept, of all models."""
+        with self._database.read() as connection:
+            row = connection.execute(
+                "SELECT count(*), coalesce(sum(length(vector)), 0) FROM embedding_cache"
+            ).fetchone()
+        return CacheSize(row[0], row[1])
+
+    def prune(self) -> int:
+        """Delete the vectors that no chunk in force was made with, and give their place back to the disk.
+
+        A document that failed keeps those of the version that answers, also when another model made it.
+        """
+        with self._database.write() as connection:
+            deleted = connection.execute(
+                "DELETE FROM embedding_cache WHERE (model, text_hash) NOT IN ("
+                " SELECT ?, content_hash FROM chunk UNION ALL"
+                " SELECT models.model, chunk.content_hash FROM chunk JOIN api_document AS d ON d.id = document_id"
+                " JOIN (SELECT DISTINCT model FROM embedding_cache) AS models"
+                " ON substr(d.indexed_with, 1, length(models.model) + 2) = models.model || ' v')",
+                (self._model_id,),
+            ).rowcount
+        self._database.compact()
+        return deleted

@@ -6,6 +6,7 @@ MATCH.
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Sequence
 
 from kbapp.adapters.database import Database
@@ -44,10 +45,33 @@ class FullTextIndex:
         return {row["term"]: row["doc"] for row in rows}
 
     def is_consistent(self) -> bool:
-        """Whether every chunk has its full-text row and no other row is there."""
+        """Whether every chunk has the row of its text, no other row is there, and FTS5's own structure is whole."""
+        with self._database.write() as connection:
+            try:
+                connection.execute("INSERT INTO chunk_fts (chunk_fts) VALUES ('integrity-check')")
+            except sqlite3.DatabaseError as error:
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_CORRUPT:
+                    raise
+                return False
         with self._database.read() as connection:
-            row = connection.execute(
-                "SELECT (SELECT count(*) FROM chunk WHERE row NOT IN (SELECT rowid FROM chunk_fts))"
-                " + (SELECT count(*) FROM chunk_fts WHERE rowid NOT IN (SELECT row FROM chunk)) AS differences"
-            ).fetchone()
-        return bool(row["differences"] == 0)
+            rows = connection.execute(
+                "SELECT tokens, embedded_text FROM chunk LEFT JOIN chunk_fts ON chunk_fts.rowid = chunk.row"
+            ).fetchall()
+            count = connection.execute("SELECT count(*) FROM chunk_fts").fetchone()[0]
+        return len(rows) == count and all(row["tokens"] == text_row(row["embedded_text"]) for row in rows)
+
+    def rebuild(self) -> None:
+        """Make all rows anew from the chunks in force."""
+        with self._database.write() as connection:
+            connection.execute("INSERT INTO chunk_fts (chunk_fts) VALUES ('rebuild')")  # else deleting may fail
+            connection.execute("DELETE FROM chunk_fts")
+            chunks = connection.execute("SELECT row, embedded_text FROM chunk")
+            connection.executemany(
+                "INSERT INTO chunk_fts (rowid, tokens) VALUES (?, ?)",
+                ((chunk["row"], text_row(chunk["embedded_text"])) for chunk in chunks.fetchall()),
+            )
+
+
+def text_row(embedded_text: str) -> str:
+    """What FTS5 is given for a chunk: the tokens, as our own code cuts them."""
+    return " ".join(tokens_of(embedded_text))

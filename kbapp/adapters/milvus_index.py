@@ -7,7 +7,7 @@ Lite searches by a slow path what is not flushed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TypeVar
@@ -23,8 +23,11 @@ from kbapp.adapters.milvus_client import (
 )
 from kbapp.adapters.milvus_connection import Engine, MilvusConnection
 from kbapp.adapters.milvus_engine import EngineStatus
+from kbapp.adapters.milvus_rows import compare_rows, read_rows
 from kbapp.adapters.milvus_schema import (
+    ID_BYTES,
     METRIC,
+    ROW_FIELDS,
     VECTOR_FIELD,
     ChunkCollection,
     Row,
@@ -33,12 +36,13 @@ from kbapp.adapters.milvus_schema import (
     chunk_rows,
     described_model,
     ensure_collection,
+    estimated_bytes,
     is_chunk_id,
     is_collection_of,
     load_collection,
 )
 from kbapp.domain.documents import StoredChunk
-from kbapp.domain.ports import VectorHit, Vectors
+from kbapp.domain.ports import VectorDifferences, VectorHit, Vectors
 
 MAX_HITS = 16_384
 
@@ -104,7 +108,27 @@ class MilvusIndex:
         Raises:
             IndexUnavailable: Milvus does not answer.
         """
-        return self._connection.call(lambda client: _unless_missing(lambda: self._all_ids(client), set()))
+        rows = self._connection.call(lambda client: self._all_rows(client, ["id"], ID_BYTES))
+        return {str(row["id"]) for row in rows}
+
+    def count(self) -> int:
+        """How many rows Milvus says it holds; after a crash some may be there twice.
+
+        Raises:
+            IndexUnavailable: Milvus does not answer.
+        """
+        return self._connection.call(lambda client: _unless_missing(lambda: self._counted(client), 0))
+
+    def differences(self, chunks: Iterable[StoredChunk]) -> VectorDifferences:
+        """What is not as if these chunks, and no others, had been written once each; vectors are not compared.
+
+        Raises:
+            IndexUnavailable: Milvus does not answer.
+        """
+        wanted = list(chunks)
+        row_bytes = max((estimated_bytes(chunk.chunk.content) for chunk in wanted), default=1)
+        rows = self._connection.call(lambda client: self._all_rows(client, ROW_FIELDS, row_bytes))
+        return compare_rows(rows, wanted, self._base_folder)
 
     def fingerprint(self) -> str:
         """Of the local folder's files; ``""`` for a server."""
@@ -187,15 +211,12 @@ class MilvusIndex:
         if self._collection.is_lite:
             client.flush(self._collection.name, timeout=self._seconds)
 
-    def _all_ids(self, client: MilvusClient) -> set[str]:
-        pages = client.query_iterator(
-            self._collection.name, batch_size=self._limits.page_rows, output_fields=["id"], timeout=self._seconds
-        )
-        ids: set[str] = set()
-        while page := pages.next():
-            ids.update(str(row["id"]) for row in page)
-        pages.close()
-        return ids
+    def _counted(self, client: MilvusClient) -> int:
+        answer = client.query(self._collection.name, filter="", output_fields=["count(*)"], timeout=self._seconds)
+        return int(answer[0]["count(*)"])
+
+    def _all_rows(self, client: MilvusClient, fields: Sequence[str], row_bytes: int) -> list[Row]:
+        return _unless_missing(lambda: read_rows(client, self._collection, self._limits, fields, row_bytes), [])
 
     def _our_collections(self, client: MilvusClient) -> list[str]:
         names = [str(name) for name in client.list_collections(timeout=self._seconds)]

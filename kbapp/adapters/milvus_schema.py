@@ -32,6 +32,7 @@ ID_BYTES = 512
 
 _TEXT_FIELDS = ("_source", "_file_name", "category", "title", "breadcrumb", "heading_h1", "heading_h2", "heading_h3")
 _NUMBER_FIELDS = ("chunkIndex", "totalChunks")
+ROW_FIELDS = ("id", *_TEXT_FIELDS, *_NUMBER_FIELDS, "content", "content_hash", "lines")
 _MODEL = "kbapp.model"
 _DIMENSION = "kbapp.dimension"
 _DESCRIPTION = re.compile(r"kbapp chunks, model (.+), dimension ([0-9]+)", re.DOTALL)
@@ -135,13 +136,14 @@ def chunk_rows(chunks: Sequence[StoredChunk], vectors: Vectors, base_folder: str
     if refused:
         raise ValueError(f"not a chunk id: {refused[0]!r}")
     rows = {
-        chunk.id: _row(chunk, base_folder) | {VECTOR_FIELD: vector}
+        chunk.id: stored_row(chunk, base_folder) | {VECTOR_FIELD: vector}
         for chunk, vector in zip(chunks, vectors, strict=True)
     }
     return list(rows.values())
 
 
-def _row(chunk: StoredChunk, base_folder: str) -> Row:
+def stored_row(chunk: StoredChunk, base_folder: str) -> Row:
+    """The chunk under ``ROW_FIELDS`` as it is stored, without its vector."""
     row: Row = dict(chunk.to_metadata(base_folder))
     row |= {name: fit(str(row[name]), TEXT_BYTES) for name in _TEXT_FIELDS}
     row |= {"id": chunk.id, "content": fit(chunk.chunk.content, CONTENT_BYTES)}
@@ -160,7 +162,7 @@ def batches(rows: Iterable[Row], max_rows: int, max_bytes: int) -> Iterator[list
     batch: list[Row] = []
     size = 0
     for row in rows:
-        row_bytes = _ROW_OVERHEAD_BYTES + 4 * (len(row["content"]) + len(row[VECTOR_FIELD]))
+        row_bytes = estimated_bytes(row["content"]) + 4 * len(row[VECTOR_FIELD])
         if batch and (len(batch) == max_rows or size + row_bytes > max_bytes):
             yield batch
             batch, size = [], 0
@@ -168,6 +170,11 @@ def batches(rows: Iterable[Row], max_rows: int, max_bytes: int) -> Iterator[list
         size += row_bytes
     if batch:
         yield batch
+
+
+def estimated_bytes(content: str) -> int:
+    """About the size of a row with this content, without its vector."""
+    return _ROW_OVERHEAD_BYTES + 4 * len(content)
 
 
 def is_chunk_id(chunk_id: str) -> bool:

@@ -219,3 +219,8 @@ class FileScan:
 
     paths: tuple[str, ...]
     problems: tuple[FileProblem, ...]
+
+    def hides(self, path: str) -> bool:
+        """Whether a document may be at this path although nobody could look."""
+        hidden = (f"{problem.path}/" if problem.path else "" for problem in self.problems if problem.hides)
+        return f"{path}/".startswith(tuple(hidden))

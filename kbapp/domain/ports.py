@@ -54,6 +54,22 @@ class FullTextHit:
     score: float
 
 
+@dataclass(frozen=True, slots=True)
+class VectorDifferences:
+    """How the vector index differs from the chunks in force, by chunk id; ``rows`` is how many it holds."""
+
+    rows: int
+    missing: frozenset[str]
+    orphaned: frozenset[str]
+    repeated: frozenset[str]
+    outdated: frozenset[str]
+
+    @property
+    def to_write(self) -> frozenset[str]:
+        """The chunks that are right once they are written again."""
+        return self.missing | self.repeated - self.orphaned | self.outdated
+
+
 class VectorIndex(Protocol):
     """L1: the vectors of the chunks. Thread-safe; every method may raise ``IndexUnavailable``."""
 
@@ -66,8 +82,11 @@ class VectorIndex(Protocol):
     def delete(self, chunk_ids: Sequence[str]) -> None:
         """Remove chunks by id; unknown ids are ignored."""
 
-    def chunk_ids(self) -> set[str]:
-        """The ids of all chunks held."""
+    def count(self) -> int:
+        """How many chunks are held; cheap, and not to be relied upon after a crash."""
+
+    def differences(self, chunks: Iterable[StoredChunk]) -> VectorDifferences:
+        """What is not as if these chunks, and no others, had been written once each."""
 
     def fingerprint(self) -> str:
         """Changes whenever what is stored changes, without opening the engine; ``""`` where that cannot be seen."""
@@ -186,7 +205,18 @@ class FullText(Protocol):
         """In how many chunks each token stands; a token that stands in none is left out."""
 
     def is_consistent(self) -> bool:
-        """Whether every chunk has its full-text row and no other row is there."""
+        """Whether every chunk has the full-text row of its text, and no other row is there."""
+
+    def rebuild(self) -> None:
+        """Make all rows anew from the chunks in force."""
+
+
+@dataclass(frozen=True, slots=True)
+class CacheSize:
+    """How many vectors are cached, of all models, and their bytes."""
+
+    rows: int
+    size_bytes: int
 
 
 class EmbeddingCache(Protocol):
@@ -197,3 +227,9 @@ class EmbeddingCache(Protocol):
 
     def put(self, vectors: Mapping[str, Vectors]) -> None:
         """Keep vectors by text hash."""
+
+    def size(self) -> CacheSize:
+        """How much is kept, of all models."""
+
+    def prune(self) -> int:
+        """Delete the vectors, of all models, that no chunk in force was made with; only while nobody writes."""

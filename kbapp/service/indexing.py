@@ -5,15 +5,16 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from kbapp.domain.chunking import ChunkingOptions, split_document
 from kbapp.domain.documents import Document, DocumentRecord, DocumentStatus, FileProblem, FileScan
 from kbapp.domain.errors import IndexUnavailable, UserError
 from kbapp.domain.hashing import sha256_hex
 from kbapp.domain.index_state import MODEL_STATE, other_model
 from kbapp.domain.ports import DocumentFiles, DocumentRecords, Embedder, EmbeddingCache, KeywordIndex
-from kbapp.service.chunk_writer import ChunkWriter, Prepared, identify
+from kbapp.service.chunk_rows import ChunkRows
+from kbapp.service.chunk_writer import ChunkWriter, Prepared
+from kbapp.service.chunker import Chunker
 from kbapp.service.clock import now
 from kbapp.service.index_report import ChangeKind, DocumentChange, IndexReport, OnProgress
 from kbapp.service.keyword_entries import KeywordEntries
@@ -23,19 +24,8 @@ from kbapp.service.repeated_lines import RepeatedLines
 
 logger = logging.getLogger("kbapp.indexing")
 
-CHUNKING_VERSION = 1  # raised when the same settings cut or embed differently: everything is chunked anew
-
 Records = dict[str, DocumentRecord]
 Changes = list[DocumentChange]
-
-
-@dataclass(frozen=True, slots=True)
-class IndexingOptions:
-    """What chunks and vectors are made with."""
-
-    chunking: ChunkingOptions
-    repeated_line_share: float
-    repeated_line_min_documents: int
 
 
 class Indexer:
@@ -49,31 +39,37 @@ class Indexer:
         cache: EmbeddingCache,
         embedder: Embedder,
         keywords: KeywordIndex,
-        writer: ChunkWriter,
-        options: IndexingOptions,
+        rows: ChunkRows,
+        chunker: Chunker,
+        repeated: RepeatedLines,
     ) -> None:
         self._files = files
         self._records = records
         self._cache = cache
         self._embedder = embedder
         self._entries = KeywordEntries(files, keywords)
-        self._writer = writer
-        self._chunking = options.chunking
-        self._repeated = RepeatedLines(
-            files, records, share=options.repeated_line_share, min_documents=options.repeated_line_min_documents
-        )
+        self._rows = rows
+        self._writer = ChunkWriter(records, rows)
+        self._chunker = chunker
+        self._repeated = repeated
 
     def load_keywords(self) -> None:
         """Build L0 from the files (K8); a file that cannot be read is left to the reconcile to report."""
         self._entries.load()
 
-    def suspect_vectors(self) -> None:
-        """Have the next reconcile compare vectors and chunks where nothing else would tell of a change."""
-        self._writer.suspect_unseen_changes()
+    def doubt_unseen_changes(self) -> None:
+        """Have the next reconcile compare rows and chunks where nothing else would tell of a change."""
+        self._rows.doubt_unseen_changes()
 
-    def close(self) -> None:
-        """Take note of the state in which the vectors are left."""
-        self._writer.seal()
+    def doubt(self, documents: Sequence[DocumentRecord]) -> None:
+        """Have the next reconcile compare all rows, read L0 anew, and make these documents anew.
+
+        Raises:
+            IndexUnavailable: the database cannot be used.
+        """
+        self._rows.doubt()
+        self._entries.doubt()
+        self._records.save([replace(record, indexed_with=None) for record in documents])
 
     def reconcile(self, on_progress: OnProgress | None = None) -> IndexReport:
         """Bring every index in line with the files; what fails is reported, the rest goes on.
@@ -84,24 +80,28 @@ class Indexer:
         """
         started = time.perf_counter()
         former_model = self._former_model()
-        rows = PassageVectors(self._embedder, self._cache, on_progress)
+        passages = PassageVectors(self._embedder, self._cache, on_progress)
+        self._rows.begin()
         self._files.remove_leftovers()
         scan = self._files.scan()
         changes: Changes = []
         records = self._records.documents()
         hashes = self._hash_files(scan.paths, records, changes)
         records = self._rename(records, hashes, scan.paths, changes)
-        changes += [self.forget(record) for record in _gone(records, scan)]
+        changes += [self._remove(record) for record in _gone(records, scan)]
         repeated, affected = self._repeated.count(hashes)
-        work = {path for path, content_hash in hashes.items() if self._is_stale(records.get(path), content_hash)}
+        work = {
+            path for path, content_hash in hashes.items() if self._chunker.is_stale(records.get(path), content_hash)
+        }
         renamed = {change.path for change in changes if change.kind is ChangeKind.RENAMED}
-        for change in self._index(sorted(work | affected), records, repeated, rows):
+        for change in self._index(sorted(work | affected), records, repeated, passages):
             if change.kind is ChangeKind.FAILED or change.path not in renamed:
                 changes.append(change)
         self._repeated.keep(repeated, hashes)
-        self._writer.repair(rows)
+        self._rows.end()
+        self._rows.repair(passages)
         self._entries.follow(self._records.documents(), hashes)
-        return self._report(changes, scan, rows.embedded, former_model, time.perf_counter() - started)
+        return self._report(changes, scan, passages.embedded, former_model, time.perf_counter() - started)
 
     def index_document(self, path: str, on_progress: OnProgress | None = None) -> DocumentChange:
         """Index one document as a reconcile would; the next reconcile counts the repeated lines again.
@@ -109,8 +109,10 @@ class Indexer:
         Raises:
             IndexUnavailable: the database cannot be used.
         """
-        rows = PassageVectors(self._embedder, self._cache, on_progress)
-        [change] = self._index([path], self._records.documents(), self._repeated.known(), rows)
+        passages = PassageVectors(self._embedder, self._cache, on_progress)
+        self._rows.begin()
+        [change] = self._index([path], self._records.documents(), self._repeated.known(), passages)
+        self._rows.end()
         return change
 
     def fail(self, document: Document, error: str) -> DocumentRecord:
@@ -129,6 +131,12 @@ class Indexer:
         Raises:
             IndexUnavailable: the database cannot be used.
         """
+        self._rows.begin()
+        change = self._remove(record)
+        self._rows.end()
+        return change
+
+    def _remove(self, record: DocumentRecord) -> DocumentChange:
         self._entries.forget(record.path)
         return self._writer.remove(record)
 
@@ -168,33 +176,16 @@ class Indexer:
         self._records.save([replace(record, updated_at=now()) for record in moved])
         return self._records.documents()
 
-    def _is_stale(self, record: DocumentRecord | None, content_hash: str) -> bool:
-        return (
-            record is None
-            or record.status is not DocumentStatus.INDEXED
-            or record.indexed_hash != content_hash
-            or record.indexed_with != self._made_with
-        )
-
-    @property
-    def _made_with(self) -> str:
-        """Model, chunking and base folder: a document whose chunks were made with others is made anew."""
-        chunking = self._chunking
-        return (
-            f"{self._embedder.model_id} v{CHUNKING_VERSION} {chunking.max_characters}/{chunking.overlap_characters}"
-            f" {self._files.base_folder}"
-        )
-
     def _index(
-        self, work: Sequence[str], records: Records, repeated: frozenset[str], rows: PassageVectors
+        self, work: Sequence[str], records: Records, repeated: frozenset[str], passages: PassageVectors
     ) -> Iterator[DocumentChange]:
         """Chunk, embed and commit documents; L0 follows each one."""
         failed: Changes = []
         prepared = self._prepare(work, records, repeated, failed)
         yield from failed
-        rows.expect(chunk for item in prepared for chunk in item.chunks)
+        passages.expect(chunk for item in prepared for chunk in item.chunks)
         documents = {item.document.path: item.document for item in prepared}
-        for change in self._writer.write(prepared, rows, self._made_with):
+        for change in self._writer.write(prepared, passages, self._chunker.made_with):
             if change.kind is not ChangeKind.FAILED:
                 document = documents[change.path]
                 self._entries.put(document.path, document.entry, document.content_hash)
@@ -212,9 +203,9 @@ class Indexer:
                 changes.append(self._writer.fail(record, str(error)))
                 continue
             old = self._records.chunks_of(record.id)
-            written = frozenset(old if record.indexed_with == self._made_with else ())
+            written = frozenset(old if record.indexed_with == self._chunker.made_with else ())
             record = pending_record(record, document)
-            chunks = identify(record, split_document(document, self._chunking), repeated)
+            chunks = self._chunker.chunks(record, document, repeated)
             prepared.append(Prepared(record, document, chunks, written, frozenset(chunk.id for chunk in old)))
         self._records.save([item.record for item in prepared])
         return prepared
@@ -241,5 +232,4 @@ class Indexer:
 def _gone(records: Records, scan: FileScan) -> list[DocumentRecord]:
     """Records whose file is gone; what lies where nobody could look is not gone."""
     present = set(scan.paths)
-    hidden = tuple(f"{problem.path}/" if problem.path else "" for problem in scan.problems if problem.hides)
-    return [record for path, record in records.items() if path not in present and not f"{path}/".startswith(hidden)]
+    return [record for path, record in records.items() if path not in present and not scan.hides(path)]

@@ -56,6 +56,11 @@ class KeywordEntries:
         self._keywords.remove(path)
         self._held.pop(path, None)
 
+    def doubt(self) -> None:
+        """Have ``follow`` read every document's entry again."""
+        paths = [*self._held, *(entry.path for entry in self._keywords.entries())]
+        self._held = dict.fromkeys(paths, "")
+
     def follow(self, records: Mapping[str, DocumentRecord], hashes: Mapping[str, str]) -> None:
         """Bring L0 to the indexed versions of the files at hand; a document that failed keeps its entry."""
         for path in self._held.keys() - records.keys():

@@ -71,7 +71,7 @@ class KnowledgeBase:
             IndexUnavailable: the database cannot be used, or another process is still indexing after ``wait_seconds``.
         """
         with self._parts.index_lock(wait_seconds):
-            self._parts.indexer.suspect_vectors()
+            self._parts.indexer.doubt_unseen_changes()
             return self._parts.indexer.reconcile(on_progress)
 
     def refresh(self, on_progress: OnProgress | None = None) -> IndexReport:
@@ -130,6 +130,14 @@ class KnowledgeBase:
     def health(self) -> Health:
         """Versions, model, engine, and whether files, records and indexes agree."""
         return self._parts.health.run()
+
+    def prune_cache(self) -> int:
+        """Delete the cached vectors that no chunk in force uses; how many there were.
+
+        Raises:
+            IndexUnavailable: another process is indexing, or the database cannot be used.
+        """
+        return self._parts.health.prune()
 
     @property
     def base_folder(self) -> str:

@@ -1,0 +1,183 @@
+"""The invariant: files = records = L0 = chunks = vectors = full text, nothing twice, nothing lost (S4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+
+from kbapp.domain.documents import DocumentRecord, DocumentStatus, FileScan, KnowledgeEntry, StoredChunk
+from kbapp.domain.errors import IndexUnavailable, UserError
+from kbapp.domain.hashing import sha256_hex
+from kbapp.domain.ports import DocumentFiles, DocumentRecords, FullText, KeywordIndex, VectorDifferences, VectorIndex
+from kbapp.service.chunker import Chunker
+from kbapp.service.records import pending_record
+from kbapp.service.repeated_lines import RepeatedLines
+
+RUN_INDEX = "run `kbapp index`"
+MEND_FILE = "mend the file or folder"
+MEND_CAUSE = "mend the cause and run `kbapp index`"
+FREE_VECTORS = "stop the process that holds the folder, or set milvus.uri"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that is wrong, and the way out; ``is_difference``: the stores do not agree, or nobody can tell."""
+
+    problem: str
+    way_out: str
+    is_difference: bool = False
+
+
+@dataclass(slots=True)
+class Findings:
+    """What was counted and found; ``doubtful`` documents are to be made anew by the next reconcile."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    doubtful: list[DocumentRecord] = field(default_factory=list)
+    rows_differ: bool = False
+
+    def difference(self, sentence: str, way_out: str = RUN_INDEX) -> None:
+        """Two stores do not agree."""
+        self.problems.append(Problem(sentence, way_out, is_difference=True))
+
+
+class Consistency:
+    """Compares all stores; changes nothing. The caller holds the index lock."""
+
+    def __init__(
+        self,
+        *,
+        files: DocumentFiles,
+        records: DocumentRecords,
+        keywords: KeywordIndex,
+        full_text: FullText,
+        vectors: VectorIndex,
+        chunker: Chunker,
+        repeated: RepeatedLines,
+    ) -> None:
+        self._files = files
+        self._records = records
+        self._keywords = keywords
+        self._full_text = full_text
+        self._vectors = vectors
+        self._chunker = chunker
+        self._repeated = repeated
+
+    def check(self) -> Findings:
+        """Compare everything; a store that cannot be read is a problem, never an exception."""
+        found = Findings()
+        try:
+            self._compare_documents(found)
+            self._compare_chunks(found)
+        except IndexUnavailable as error:
+            found.difference(str(error))
+        except UserError as error:  # the folder itself
+            found.difference(str(error), MEND_FILE)
+        return found
+
+    def _compare_documents(self, found: Findings) -> None:
+        scan = self._files.scan()
+        records = self._records.documents()
+        entries = {entry.path: entry for entry in self._keywords.entries()}
+        found.counts |= {"files": len(scan.paths), "records": len(records), "entries": len(entries)}
+        found.problems += [Problem(f"{item.path}: {item.error}", MEND_FILE) for item in scan.problems]
+        hashes = dict(self._hashes(scan, records, found))
+        repeated, _ = self._repeated.count(hashes)
+        for path in hashes:
+            self._compare_document(path, records.get(path), repeated, found)
+            self._compare_entry(path, entries.get(path), records.get(path), found)
+        for path in sorted((records.keys() | entries.keys()) - set(scan.paths)):
+            if not scan.hides(path):
+                found.difference(f"{path} is indexed but there is no such file")
+
+    def _hashes(
+        self, scan: FileScan, records: Mapping[str, DocumentRecord], found: Findings
+    ) -> Iterator[tuple[str, str]]:
+        """The content hash of each file that can be read."""
+        for path in scan.paths:
+            record = records.get(path)
+            if record and record.status is DocumentStatus.FAILED:
+                found.problems.append(Problem(f"{path}: {record.error}", MEND_CAUSE))
+            try:
+                yield path, sha256_hex(self._files.read_bytes(path))
+            except UserError as error:
+                if not _has_failed(record):
+                    found.difference(str(error), MEND_CAUSE)
+
+    def _compare_document(
+        self, path: str, record: DocumentRecord | None, repeated: frozenset[str], found: Findings
+    ) -> None:
+        if record is None:
+            found.difference(f"{path} is not indexed yet")
+            return
+        chunks = self._records.chunks_of(record.id)
+        if record.chunk_count != len(chunks):
+            found.doubtful.append(record)
+            found.difference(f"{path} has {len(chunks)} chunks and its record says {record.chunk_count}")
+        if record.status is DocumentStatus.FAILED:
+            return
+        try:
+            document = self._files.read(path)
+        except UserError as error:
+            found.difference(str(error), MEND_CAUSE)
+            return
+        if self._chunker.is_stale(record, document.content_hash):
+            found.difference(f"{path} has changed since it was indexed, or the settings have")
+        elif chunks != self._chunker.chunks(record, document, repeated):
+            found.doubtful.append(record)
+            found.difference(f"the chunks of {path} are not those of its file")
+        elif record != replace(pending_record(record, document), status=record.status, updated_at=record.updated_at):
+            found.doubtful.append(record)
+            found.difference(f"the record of {path} is not that of its file")
+
+    def _compare_entry(
+        self, path: str, entry: KnowledgeEntry | None, record: DocumentRecord | None, found: Findings
+    ) -> None:
+        """L0 holds the file's entry; for a document that failed it may go on answering from the former version."""
+        if _has_failed(record):
+            return
+        with suppress(UserError):  # it vanished meanwhile
+            if entry != self._files.read_entry(path):
+                found.difference(f"the L0 index differs from the file {path}")
+
+    def _compare_chunks(self, found: Findings) -> None:
+        chunk_ids = self._records.chunk_ids()
+        chunks = self._records.chunks(sorted(chunk_ids))
+        found.counts["chunks"] = len(chunks)
+        if not self._full_text.is_consistent():
+            found.rows_differ = True
+            found.difference("full text and chunks differ")
+        try:
+            differences = self._vectors.differences(chunks.values())
+        except IndexUnavailable as error:
+            found.difference(str(error), FREE_VECTORS)
+            return
+        found.counts["vectors"] = differences.rows
+        self._report_rows(differences, self._excused(chunks), found)
+
+    def _excused(self, chunks: Mapping[str, StoredChunk]) -> frozenset[str]:
+        """Chunks of a former model: their document cannot be embedded by this one, and failed."""
+        failed = {
+            record.id
+            for record in self._records.documents().values()
+            if record.status is DocumentStatus.FAILED and record.indexed_with != self._chunker.made_with
+        }
+        return frozenset(chunk_id for chunk_id, chunk in chunks.items() if chunk.document_id in failed)
+
+    def _report_rows(self, differences: VectorDifferences, excused: frozenset[str], found: Findings) -> None:
+        counts = {
+            "missing": len(differences.missing - excused),
+            "too many": len(differences.orphaned),
+            "twice": len(differences.repeated),
+            "out of date": len(differences.outdated),
+        }
+        if any(counts.values()):
+            found.rows_differ = True
+            words = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+            found.difference(f"vectors and chunks differ: {words}")
+
+
+def _has_failed(record: DocumentRecord | None) -> bool:
+    return record is not None and record.status is DocumentStatus.FAILED
