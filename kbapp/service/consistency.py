@@ -31,12 +31,15 @@ class Problem:
 
 @dataclass(slots=True)
 class Findings:
-    """What was counted and found; ``doubtful`` documents are to be made anew by the next reconcile."""
+    """What was counted and found.
+
+    ``doubtful`` documents are to be made anew; ``is_unseen``: a reconcile would not look where a difference is.
+    """
 
     counts: dict[str, int] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     doubtful: list[DocumentRecord] = field(default_factory=list)
-    rows_differ: bool = False
+    is_unseen: bool = False
 
     def difference(self, sentence: str, way_out: str = RUN_INDEX) -> None:
         """Two stores do not agree."""
@@ -90,6 +93,7 @@ class Consistency:
             self._compare_entry(path, entries.get(path), records.get(path), found)
         for path in sorted((records.keys() | entries.keys()) - set(scan.paths)):
             if not scan.hides(path):
+                found.is_unseen = True
                 found.difference(f"{path} is indexed but there is no such file")
 
     def _hashes(
@@ -140,6 +144,7 @@ class Consistency:
             return
         with suppress(UserError):  # it vanished meanwhile
             if entry != self._files.read_entry(path):
+                found.is_unseen = True
                 found.difference(f"the L0 index differs from the file {path}")
 
     def _compare_chunks(self, found: Findings) -> None:
@@ -147,7 +152,7 @@ class Consistency:
         chunks = self._records.chunks(sorted(chunk_ids))
         found.counts["chunks"] = len(chunks)
         if not self._full_text.is_consistent():
-            found.rows_differ = True
+            found.is_unseen = True
             found.difference("full text and chunks differ")
         try:
             differences = self._vectors.differences(chunks.values())
@@ -174,7 +179,7 @@ class Consistency:
             "out of date": len(differences.outdated),
         }
         if any(counts.values()):
-            found.rows_differ = True
+            found.is_unseen = True
             words = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
             found.difference(f"vectors and chunks differ: {words}")
 

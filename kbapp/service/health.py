@@ -112,7 +112,7 @@ class HealthCheck:
         try:
             with self._surroundings.index_lock(WAIT_SECONDS):
                 found = self._consistency.check()
-                if found.doubtful or found.rows_differ:
+                if found.doubtful or found.is_unseen:
                     self._indexer.doubt(found.doubtful)
                 size = self._cache.size()
                 found.counts |= {"cached vectors": size.rows, "bytes of cached vectors": size.size_bytes}
