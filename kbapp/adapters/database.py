@@ -94,6 +94,7 @@ class Database:
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("PRAGMA synchronous = NORMAL")
                 self._migrate(connection)
+                connection.execute("PRAGMA foreign_keys = ON")  # no chunk without its document
             except BaseException:
                 connection.close()
                 raise

@@ -101,8 +101,8 @@ class LocalEngine:
         files = (file for file in folder.rglob("*") if file.is_file())
         try:
             states = sorted((str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files)
-        except OSError:  # the engine replaced a file meanwhile
-            return "changing"
+        except OSError:  # the engine replaced a file meanwhile: like no other state, also not like the next such one
+            return uuid4().hex
         return sha256_hex(repr(states).encode())[:16]
 
     def status(self, problem: str | None = None) -> EngineStatus:

@@ -115,7 +115,7 @@ class HealthCheck:
                 if found.doubtful or found.is_unseen:
                     self._indexer.doubt(found.doubtful)
                 size = self._cache.size()
-                found.counts |= {"cached vectors": size.rows, "bytes of cached vectors": size.size_bytes}
+                found.counts |= {"cached_vectors": size.rows, "cached_bytes": size.size_bytes}
         except IndexUnavailable as error:
             found = Findings()
             found.difference(f"nothing is compared: {error}", "run `kbapp doctor` again when that is over")

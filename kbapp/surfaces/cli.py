@@ -86,13 +86,17 @@ def lookup(
 
 
 @main.command()
+@click.option("--prune", is_flag=True, help="Delete cached vectors that no document uses any more.")
 @json_option
 @pass_options
-def doctor(options: Options, as_json: bool) -> None:
+def doctor(options: Options, prune: bool, as_json: bool) -> None:
     """Check the installation and whether all indexes agree."""
     with options.open() as kb:
+        pruned = kb.prune_cache() if prune else None
         health = kb.health()
-    print_values(as_json, health.to_dict(), lambda: cli_text.health_text(health))
+    values = health.to_dict() | ({} if pruned is None else {"pruned": pruned})
+    text = "" if pruned is None else f"{pruned} cached vectors deleted\n"
+    print_values(as_json, values, lambda: text + cli_text.health_text(health))
 
 
 @main.command()

@@ -115,7 +115,7 @@ def health_text(health: Health) -> str:
         f"engine: {engine.role}{f' at {engine.uri}' if engine.uri else ''}"
         f"{f', owner process {engine.owner_pid}' if engine.owner_pid else ''}",
         *(f"{name}: {folder}" for name, folder in health.folders.items()),
-        ", ".join(f"{count} {name}" for name, count in health.counts.items()),
+        ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in health.counts.items()),
         ", ".join(f"{name} {number}" for name, number in health.versions.items()),
         *(f"problem: {item.problem} – {item.way_out}" for item in health.problems),
     ]

@@ -9,6 +9,7 @@ from kbapp.adapters.document_records import DocumentRecords
 from kbapp.adapters.embedding_cache import EmbeddingCache
 from kbapp.adapters.full_text import FullTextIndex
 from kbapp.domain.documents import DocumentStatus
+from kbapp.domain.errors import IndexUnavailable
 from tests.values import make_chunk, make_record
 
 
@@ -99,3 +100,10 @@ def test_s3_the_cache_keeps_vectors_to_the_bit_and_apart_by_model(database: Data
     EmbeddingCache(database, "m1").put({"h": vector})
     assert np.array_equal(EmbeddingCache(database, "m1").get(["h", "other"])["h"], vector)
     assert EmbeddingCache(database, "m2").get(["h"]) == {}
+
+
+def test_a_chunk_without_its_document_is_refused(records: DocumentRecords, database: Database) -> None:
+    records.commit_chunks(make_record(), [make_chunk("one")])
+    with pytest.raises(IndexUnavailable, match="FOREIGN KEY"), database.write() as connection:
+        connection.execute("DELETE FROM api_document")
+    assert records.chunk_count() == len(records.documents()) == 1

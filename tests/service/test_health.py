@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -209,6 +209,33 @@ def test_vectors_that_nobody_can_read_are_not_called_consistent(tmp_path: Path, 
         assert not found.consistent
         assert ["is held by process" in problem.problem for problem in found.problems] == [True]
     with open_for_test(tmp_path) as kb:
+        assert kb.health().consistent
+
+
+def test_a_prune_leaves_what_the_documents_use_and_what_a_failed_one_answers_with(tmp_path: Path, root: Path) -> None:
+    class Refusing(TinyEmbedder):
+        def embed_passages(self, texts: Sequence[str]) -> Vectors:
+            if any("有毒" in text for text in texts):
+                raise IndexUnavailable("the model refuses this text")
+            return super().embed_passages(texts)
+
+    embedder = Refusing()
+    with open_for_test(tmp_path, embedder) as kb:
+        write_documents(root, {"plain.md": "有毒的新版本\n", "new.md": "新文档\n"})
+        (root / "domain" / "cache.md").unlink()
+        kb.reindex()
+        counts = kb.health().counts
+        assert counts["cached_vectors"] == 5
+        assert counts["cached_bytes"] == 5 * 64 * 4
+        assert kb.prune_cache() == 1
+        assert kb.health().counts["cached_vectors"] == 4
+        assert kb.health().consistent
+    lose_vectors(tmp_path)
+    embedder.texts.clear()
+    with open_for_test(tmp_path, embedder) as kb:
+        kb.refresh()
+        assert embedder.texts == []
+        assert [chunk.chunk.content for chunk in kb.chunks("plain.md")] == [DOCUMENTS["plain.md"].strip()]
         assert kb.health().consistent
 
 

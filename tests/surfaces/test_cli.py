@@ -145,6 +145,20 @@ def test_doctor_says_whether_the_indexes_agree(run: Run) -> None:
     assert [problem["problem"].split(":")[0] for problem in after["problems"]] == ["binary.md"]
 
 
+def test_s3_doctor_shows_the_size_of_the_cache_and_prunes_it(run: Run, tmp_path: Path) -> None:
+    run("index")
+    cached = values(run("doctor", "--json"))["counts"]["cached_vectors"]
+    assert "pruned" not in values(run("doctor", "--json"))
+    (tmp_path / "docs" / "domain" / "cache.md").unlink()
+    run("index")
+    pruned = values(run("doctor", "--prune", "--json"))
+    assert pruned["consistent"]
+    assert pruned["pruned"] == cached - pruned["counts"]["cached_vectors"] > 0
+    text = run("doctor", "--prune").stdout
+    assert "0 cached vectors deleted" in text
+    assert f"{pruned['counts']['cached_bytes']} cached bytes" in text
+
+
 def test_prompt_answers_a_pipe_line_by_line(run: Run) -> None:
     output = run("prompt", stdin="ERR_TIMEOUT\n\n   \n" + "x" * 3000 + "\n击穿\n").stdout
     assert output.count("PRECISE") == 2
