@@ -148,8 +148,9 @@ def _no_documents(options: Options) -> str:
 
 
 def _set_up_logging(*, verbose: bool) -> None:
+    """Without --verbose the commands themselves say what matters: reports, degraded results, problems."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(message)s", force=True)
-    logging.getLogger("kbapp").setLevel(logging.DEBUG if verbose else logging.WARNING)
+    logging.getLogger("kbapp").setLevel(logging.DEBUG if verbose else logging.ERROR)
 
 
 def _leave_quietly() -> NoReturn:
