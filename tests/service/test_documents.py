@@ -9,9 +9,10 @@ from typing import Literal
 
 import pytest
 
+from kbapp.adapters.milvus_index import MilvusIndex
 from kbapp.domain.documents import DocumentStatus
-from kbapp.domain.errors import UserError
-from kbapp.service.documents import UploadOutcome
+from kbapp.domain.errors import IndexUnavailable, UserError
+from kbapp.service.documents import UploadOutcome, UploadResult
 from kbapp.service.index_report import ChangeKind, IndexProgress
 from kbapp.service.knowledge_base import KnowledgeBase
 from tests.embedding import TinyEmbedder
@@ -124,7 +125,7 @@ def test_u6_the_same_bytes_again_are_no_work(kb: KnowledgeBase, root: Path, embe
     embedder.texts.clear()
     for is_replacing in (False, True):
         again = kb.upload("payment.md", PAYMENT.encode(), "api", replace=is_replacing)
-        assert (again.outcome, again.record) == (UploadOutcome.UNCHANGED, first.record)
+        assert again == UploadResult(UploadOutcome.UNCHANGED, first.record, identical_to=None)
     assert embedder.texts == []
     assert (root / "api/payment.md").stat() == state
 
@@ -157,6 +158,29 @@ def test_u6_a_file_put_there_by_hand_is_indexed_by_uploading_the_same_bytes(kb: 
     write_documents(root, {"api/payment.md": PAYMENT})
     assert kb.upload("payment.md", PAYMENT.encode(), "api").outcome is UploadOutcome.INDEXED
     assert kb.lookup("ERR_TIMEOUT").primary is not None
+
+
+def test_u6_a_file_changed_by_hand_is_indexed_by_uploading_the_same_bytes(kb: KnowledgeBase, root: Path) -> None:
+    kb.upload("payment.md", PAYMENT.encode(), "api")
+    write_documents(root, {"api/payment.md": OTHER_PAYMENT})
+    assert kb.upload("payment.md", OTHER_PAYMENT.encode(), "api").outcome is UploadOutcome.INDEXED
+    assert kb.lookup("ERR_SIGN").primary is not None
+
+
+def test_u6_a_file_put_back_by_hand_after_a_failed_replacement_is_no_failure_any_more(
+    kb: KnowledgeBase, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*arguments: object) -> None:
+        raise IndexUnavailable("it is out of order")
+
+    kb.upload("payment.md", PAYMENT.encode(), "api")
+    with monkeypatch.context() as patch:
+        patch.setattr(MilvusIndex, "write", refuse)
+        assert kb.upload("payment.md", OTHER_PAYMENT.encode(), "api", replace=True).outcome is UploadOutcome.FAILED
+    write_documents(root, {"api/payment.md": PAYMENT})
+    result = kb.upload("payment.md", PAYMENT.encode(), "api")
+    assert (result.outcome, result.record.status) == (UploadOutcome.INDEXED, DocumentStatus.INDEXED)
+    assert kb.health().consistent
 
 
 @pytest.mark.parametrize("form", ["NFC", "NFD"])
