@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import platform
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -30,6 +30,7 @@ from kbapp.service.chunk_rows import ChunkRows
 from kbapp.service.chunker import Chunker
 from kbapp.service.consistency import Consistency
 from kbapp.service.documents import Documents
+from kbapp.service.follower import FolderWatch, FollowOptions
 from kbapp.service.health import Engine, HealthCheck, Surroundings
 from kbapp.service.indexing import Indexer
 from kbapp.service.knowledge_base import KnowledgeBase, Parts
@@ -134,9 +135,17 @@ def open_knowledge_base(
             documents=Documents(files=files, records=records, indexer=indexer, index_lock=index_lock),
             health=health,
             index_lock=index_lock,
+            open_watch=partial(_open_watch, folder),
+            follow_options=FollowOptions(settings.watch.debounce_seconds, settings.watch.reconcile_seconds),
             closers=(vectors.close, database.close),
         )
     )
+
+
+def _open_watch(folder: Path, on_change: Callable[[], None]) -> FolderWatch:
+    from kbapp.adapters.watcher import FolderWatcher  # 80 ms, for processes that stay
+
+    return FolderWatcher(folder, on_change)
 
 
 def _settings(knowledge_base: Settings | Path | str | None) -> Settings:

@@ -117,6 +117,17 @@ class RetrievalSettings(Group):
     hint_language: Literal["zh", "en"] = Field("zh", description="language of hints and messages to the executor")
 
 
+class WatchSettings(Group):
+    """How a process that stays follows the files."""
+
+    debounce_seconds: Annotated[float, Field(ge=0, le=60)] = Field(
+        0.3, description="quiet after a change before it is indexed, seconds; a burst is put off for 1 s at most"
+    )
+    reconcile_seconds: Annotated[float, Field(ge=1)] = Field(
+        60, description="files are compared with the indexes so often without any event, seconds"
+    )
+
+
 class Settings(Group):
     """Everything that can be set; ``docs/settings.md`` lists it.
 
@@ -130,6 +141,7 @@ class Settings(Group):
     embedding: EmbeddingSettings = EmbeddingSettings()
     chunking: ChunkingSettings = ChunkingSettings()
     retrieval: RetrievalSettings = RetrievalSettings()
+    watch: WatchSettings = WatchSettings()
 
     @field_validator("project_root")
     @classmethod

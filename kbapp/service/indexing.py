@@ -57,6 +57,14 @@ class Indexer:
         """Build L0 from the files (K8); a file that cannot be read is left to the reconcile to report."""
         self._entries.load()
 
+    def follow_keywords(self) -> None:
+        """Bring L0 in line with what another process indexes meanwhile; the one thing that needs no index lock.
+
+        Raises:
+            IndexUnavailable: the database cannot be used.
+        """
+        self._entries.follow_others(self._records.documents())
+
     def doubt_unseen_changes(self) -> None:
         """Have the next reconcile compare rows and chunks where nothing else would tell of a change."""
         self._rows.doubt_unseen_changes()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+import threading
+from collections.abc import Mapping, Set
 
 from kbapp.domain.documents import DocumentRecord, KnowledgeEntry
 from kbapp.domain.errors import UserError
@@ -14,11 +15,12 @@ logger = logging.getLogger("kbapp.indexing")
 
 
 class KeywordEntries:
-    """What L0 holds; changed by one thread at a time: the caller holds the index lock."""
+    """What L0 holds. Thread-safe."""
 
     def __init__(self, files: DocumentFiles, keywords: KeywordIndex) -> None:
         self._files = files
         self._keywords = keywords
+        self._lock = threading.RLock()  # around L0 and what is known of it: they change together
         self._held: dict[str, str] = {}  # content hash of the version that L0 holds, by path
 
     @property
@@ -39,38 +41,63 @@ class KeywordEntries:
             held[path] = sha256_hex(data)
             if entry:
                 entries.append(entry)
-        self._keywords.replace(entries)
-        self._held = held
+        with self._lock:
+            self._keywords.replace(entries)
+            self._held = held
         logger.info("L0: %d entries", len(entries))
 
     def put(self, path: str, entry: KnowledgeEntry | None, content_hash: str) -> None:
         """Hold this version of a document; None: it has no entry."""
-        if entry:
-            self._keywords.put(entry)
-        else:
-            self._keywords.remove(path)
-        self._held[path] = content_hash
+        with self._lock:
+            if entry:
+                self._keywords.put(entry)
+            else:
+                self._keywords.remove(path)
+            self._held[path] = content_hash
 
     def forget(self, path: str) -> None:
         """Hold a document no longer; an unknown path is ignored."""
-        self._keywords.remove(path)
-        self._held.pop(path, None)
+        with self._lock:
+            self._keywords.remove(path)
+            self._held.pop(path, None)
 
     def doubt(self) -> None:
         """Have ``follow`` read every document's entry again."""
-        paths = [*self._held, *(entry.path for entry in self._keywords.entries())]
-        self._held = dict.fromkeys(paths, "")
+        with self._lock:
+            paths = [*self._held, *(entry.path for entry in self._keywords.entries())]
+            self._held = dict.fromkeys(paths, "")
 
     def follow(self, records: Mapping[str, DocumentRecord], hashes: Mapping[str, str]) -> None:
         """Bring L0 to the indexed versions of the files at hand; a document that failed keeps its entry."""
-        for path in self._held.keys() - records.keys():
-            self.forget(path)
-        for path, record in records.items():
-            if record.indexed_hash and record.indexed_hash == hashes.get(path) != self._held.get(path):
-                self._reread(path, record.indexed_hash)
+        with self._lock:
+            for path in self._held.keys() - records.keys():
+                self.forget(path)
+            for path, record in records.items():
+                if record.indexed_hash and record.indexed_hash == hashes.get(path) != self._held.get(path):
+                    self._reread(path, record.indexed_hash)
+
+    def follow_others(self, records: Mapping[str, DocumentRecord]) -> None:
+        """``follow`` while another process indexes: a file without a record may still get one."""
+        with self._lock:
+            for path in self._gone(self._held.keys() - records.keys()):
+                self.forget(path)
+            for path, record in records.items():
+                if record.indexed_hash and record.indexed_hash != self._held.get(path):
+                    self._reread(path, record.indexed_hash)
+
+    def _gone(self, paths: Set[str]) -> Set[str]:
+        if not paths:
+            return paths
+        try:
+            return paths - set(self._files.scan().paths)
+        except UserError:
+            return set()
 
     def _reread(self, path: str, content_hash: str) -> None:
+        """Hold this version, unless the file is another one by now: then the next reconcile indexes and holds it."""
         try:
-            self.put(path, self._files.read_entry(path), content_hash)
+            data = self._files.read_bytes(path)
+            if sha256_hex(data) == content_hash:
+                self.put(path, self._files.parse_entry(path, data), content_hash)
         except UserError as error:
-            logger.warning("%s", error)
+            logger.debug("%s", error)

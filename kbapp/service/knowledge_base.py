@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
@@ -14,6 +15,7 @@ from kbapp.domain.invocation import Invocation
 from kbapp.domain.lookup_result import LookupResult
 from kbapp.domain.ports import DocumentFiles, DocumentRecords, KeywordIndex
 from kbapp.service.documents import Documents, IndexLock, UploadResult
+from kbapp.service.follower import Follower, FollowOptions, FollowStatus, OpenWatch
 from kbapp.service.health import Health, HealthCheck
 from kbapp.service.index_report import IndexReport, OnProgress
 from kbapp.service.indexing import Indexer
@@ -34,6 +36,8 @@ class Parts:
     documents: Documents
     health: HealthCheck
     index_lock: IndexLock
+    open_watch: OpenWatch
+    follow_options: FollowOptions
     closers: Sequence[Callable[[], None]]
 
 
@@ -42,6 +46,8 @@ class KnowledgeBase:
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
+        self._follower: Follower | None = None
+        self._following = threading.Lock()
 
     def lookup(
         self,
@@ -79,7 +85,8 @@ class KnowledgeBase:
 
         Raises:
             UserError: the folder of the knowledge base is gone.
-            IndexUnavailable: the database cannot be used, or another process is indexing.
+            IndexBusy: another process is indexing.
+            IndexUnavailable: the database cannot be used.
         """
         with self._parts.index_lock(0):
             return self._parts.indexer.reconcile(on_progress)
@@ -144,8 +151,33 @@ class KnowledgeBase:
         """The name of the base folder, first part of every ``source``."""
         return self._parts.files.base_folder
 
+    def follow_keywords(self) -> None:
+        """Bring L0 in line with what another process indexes meanwhile; never waits for it.
+
+        Raises:
+            IndexUnavailable: the database cannot be used.
+        """
+        self._parts.indexer.follow_keywords()
+
+    def follow(self) -> None:
+        """Follow the files until ``close``, in a thread that begins with a refresh; returns at once."""
+        with self._following:
+            if self._follower is None:
+                self._follower = Follower(self, self._parts.open_watch, self._parts.follow_options)
+                self._follower.start()
+
+    @property
+    def following(self) -> FollowStatus:
+        """Whether and how the files are followed, and what is going on."""
+        follower = self._follower
+        return follower.status if follower else FollowStatus()
+
     def close(self) -> None:
-        """Release the engine and the database."""
+        """Follow no more, and release the engine and the database."""
+        with self._following:
+            follower, self._follower = self._follower, None
+        if follower:
+            follower.stop()
         for closer in self._parts.closers:
             try:
                 closer()
