@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from kbapp.adapters.database import Database
 from kbapp.domain.ports import FullTextHit
-from kbapp.domain.tokens import tokens_of
+from kbapp.domain.tokens import content_tokens, tokens_of
 
 MAX_QUERY_TOKENS = 200  # the rest of a long query adds little and costs a posting list each
 
@@ -24,7 +24,7 @@ class FullTextIndex:
 
     def search(self, query: str, limit: int) -> list[FullTextHit]:
         """At most ``limit`` chunks that hold any token of the query, best first, ties by id."""
-        tokens = list(dict.fromkeys(tokens_of(query)))[:MAX_QUERY_TOKENS]
+        tokens = (content_tokens(query) or list(dict.fromkeys(tokens_of(query))))[:MAX_QUERY_TOKENS]
         if not tokens:
             return []
         with self._database.read() as connection:
