@@ -100,7 +100,7 @@ class LocalEngine:
         folder = self._folder / COLLECTIONS_FOLDER
         files = (file for file in folder.rglob("*") if file.is_file())
         try:
-            states = sorted((str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files)
+            states = sorted((str(file.relative_to(folder)), *_size_and_time(file)) for file in files)
         except OSError:  # the engine replaced a file meanwhile: like no other state, also not like the next such one
             return uuid4().hex
         return sha256_hex(repr(states).encode())[:16]
@@ -194,6 +194,11 @@ class LocalEngine:
     def _holder(self) -> int | None:
         address = read_address(self._address_file)
         return lock_holder(self._folder) or (address.pid if address else None)
+
+
+def _size_and_time(file: Path) -> tuple[int, int]:
+    state = file.stat()
+    return state.st_size, state.st_mtime_ns
 
 
 class RemoteEngine:

@@ -1,0 +1,80 @@
+"""What holds of a knowledge base after its next start, whatever happened before: nothing lost, nothing twice (S4)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+from kbapp.adapters.milvus_engine import LocalEngine
+from kbapp.adapters.milvus_index import MilvusIndex
+from kbapp.domain.documents import DocumentStatus
+from kbapp.service.knowledge_base import KnowledgeBase
+from kbapp.service.lookup import LookupRequest
+from tests.embedding import TinyEmbedder
+from tests.processes.crash_samples import keyword
+
+EPSILON = 1e-5
+
+
+def assert_invariant(kb: KnowledgeBase, folder: Path) -> None:
+    """Right after a reconcile: the stores agree, and each document is found by what it alone says."""
+    health = kb.health()
+    assert health.consistent, health.problems
+    texts = dict(read_texts(folder / "knowledge_base"))
+    records = {record.path: record for record in kb.documents()}
+    assert list(records) == sorted(texts)
+    assert not list(folder.rglob("*.tmp"))
+    indexed = {path for path, record in records.items() if record.status is DocumentStatus.INDEXED}
+    for path in indexed:
+        for marker in markers(texts[path]):
+            holders = {other for other in indexed if marker in markers(texts[other])}
+            assert found_by_keyword(kb, marker) & indexed == holders, (marker, path)
+    assert_chunks(kb, {path: texts[path] for path in indexed})
+    assert_vectors(kb, folder, list(records))
+
+
+def assert_chunks(kb: KnowledgeBase, texts: dict[str, str]) -> None:
+    """Every line of a body stands in a chunk, at the line that the chunk says."""
+    for path, text in texts.items():
+        lines = text.split("\n")
+        held = {number for stored in kb.chunks(path) for number in numbers(stored.chunk.lines)}
+        body = text.index("\n---\n", 4) + 5 if text.startswith("---\n") else 0
+        first = text.count("\n", 0, body)
+        assert {number for number, line in enumerate(lines) if line.strip() and number >= first} <= held, path
+        for stored in kb.chunks(path):
+            assert stored.chunk.content.split("\n")[0] == lines[stored.chunk.lines[0] - 1], path
+
+
+def assert_vectors(kb: KnowledgeBase, folder: Path, paths: list[str]) -> None:
+    """The row of every chunk in force has the vector of the chunk's text."""
+    chunks = [chunk for path in paths for chunk in kb.chunks(path)]
+    embedder = TinyEmbedder()
+    engine = LocalEngine(folder / "state")
+    named = {"model_id": embedder.model_id, "dimension": embedder.dimension, "base_folder": "knowledge_base"}
+    with closing(MilvusIndex(engine, **named)) as index:  # type: ignore[arg-type]
+        for chunk in chunks:
+            hits = index.search(embedder.embed_passages([chunk.chunk.embedded_text])[0], 3)
+            assert chunk.id in {hit.chunk_id for hit in hits if hit.distance < EPSILON}, chunk
+
+
+def read_texts(root: Path) -> Iterator[tuple[str, str]]:
+    for file in root.rglob("*.md"):
+        yield str(file.relative_to(root)), file.read_text(encoding="utf-8")
+
+
+def markers(text: str) -> set[str]:
+    return set(re.findall(r"KEY_(\w+)", text))
+
+
+def numbers(lines: tuple[int, int]) -> range:
+    """Zero-based."""
+    return range(lines[0] - 1, lines[1])
+
+
+def found_by_keyword(kb: KnowledgeBase, marker: str) -> set[str]:
+    _, invocation = kb.explained_lookup(LookupRequest(keyword(marker)))
+    matches = invocation.retrieval_details["l0_matches"]
+    assert isinstance(matches, list)
+    return {str(match["document"]) for match in matches if isinstance(match, dict)}

@@ -1,0 +1,139 @@
+"""kill -9 at every step of an indexer and at random moments: the next start repairs by one reconcile (S4)."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kbapp.service.index_report import ChangeKind
+from tests.crash.invariant import assert_invariant
+from tests.knowledge import open_for_test, write_documents
+from tests.processes.crash_samples import POISON, RefusingEmbedder, unique_text
+from tests.processes.milvus_processes import LineProcess, line_process
+
+MOMENTS = 50
+MOMENT_SECONDS = (0.02, 0.7)
+REPAIR_KILLED_SHARE = 0.3
+LONGEST_REPAIR_STEPS = 30
+
+BEFORE = {
+    "keep.md": unique_text("kept"),
+    "api/edit.md": unique_text("edited"),
+    "api/shift.md": unique_text("shifted"),
+    "empty.md": unique_text("emptied"),
+    "folder/moved.md": unique_text("moved"),
+    "gone.md": unique_text("gone"),
+    "refused.md": unique_text("refusedOld"),
+    "swap/a.md": unique_text("swapA"),
+    "swap/b.md": unique_text("swapB"),
+    "delete/deleted.md": unique_text("deleted"),
+}
+
+
+@pytest.fixture(scope="module")
+def indexer() -> Iterator[LineProcess]:
+    with line_process("crash_indexer") as process:
+        yield process
+
+
+@pytest.fixture(scope="module")
+def before(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A knowledge base in order, then changed on disk in every way."""
+    folder = tmp_path_factory.mktemp("before")
+    root = folder / "knowledge_base"
+    write_documents(root, BEFORE)
+    with open_for_test(folder, RefusingEmbedder()) as kb:
+        kb.reindex()
+    write_documents(
+        root,
+        {
+            "new/新.md": unique_text("new"),
+            "api/edit.md": BEFORE["api/edit.md"].replace("第二段", "改过的第二段"),
+            "api/shift.md": BEFORE["api/shift.md"].replace("\n# ", "\n\n\n# "),
+            "empty.md": "",
+            "refused.md": unique_text("refusedNew", POISON),
+            "swap/a.md": BEFORE["swap/b.md"],
+            "swap/b.md": BEFORE["swap/a.md"],
+        },
+    )
+    (root / "folder").rename(root / "folder2")
+    (root / "gone.md").unlink()
+    return folder
+
+
+def run(indexer: LineProcess, folder: Path, task: str, seed: int, kill: object) -> list[list[object]]:
+    """What the child said, the last word being that it is gone."""
+    indexer.send(str(folder), task, seed, kill)
+    said: list[list[object]] = []
+    while not said or said[-1][0] != "gone":
+        words = indexer.receive()
+        assert isinstance(words, list)
+        said.append(words)
+    return said
+
+
+def copied(before: Path, folder: Path) -> Path:
+    shutil.copytree(before, folder, copy_function=shutil.copy2)
+    return folder
+
+
+def assert_repaired(folder: Path) -> None:
+    embedder = RefusingEmbedder()
+    with open_for_test(folder, embedder) as kb:
+        kb.refresh()
+        assert_invariant(kb, folder)
+        embedder.texts.clear()
+        assert {change.kind for change in kb.refresh().changes} <= {ChangeKind.FAILED}
+        assert embedder.texts == []
+
+
+def test_s4_an_indexer_killed_after_any_step_is_repaired_by_the_next_start(
+    indexer: LineProcess, before: Path, tmp_path: Path
+) -> None:
+    whole = run(indexer, copied(before, tmp_path / "whole"), "scenario", 0, None)
+    assert whole[-1] == ["gone", 0]
+    assert_repaired(tmp_path / "whole")
+    some = random.Random(1)
+    for step in range(len(whole) - 1):
+        folder = copied(before, tmp_path / str(step))
+        assert run(indexer, folder, "scenario", 0, step) == [*whole[: step + 1], ["gone", -signal.SIGKILL]]
+        if some.random() < REPAIR_KILLED_SHARE:
+            run(indexer, folder, "follow", 0, some.randrange(LONGEST_REPAIR_STEPS))
+        assert_repaired(folder)
+        assert_refused_answers_as_before(folder)
+
+
+def assert_refused_answers_as_before(folder: Path) -> None:
+    with open_for_test(folder, RefusingEmbedder()) as kb:
+        assert "refusedOld 第一段" in kb.chunks("refused.md")[0].chunk.content
+
+
+def test_s4_a_process_killed_at_any_moment_loses_nothing_that_it_acknowledged(
+    indexer: LineProcess, tmp_path: Path
+) -> None:
+    moments = random.Random(4)
+    root = tmp_path / "knowledge_base"
+    acknowledged: dict[str, str | None] = {}
+    for seed in range(MOMENTS):
+        for words in run(indexer, tmp_path, "workload", seed, {"seconds": moments.uniform(*MOMENT_SECONDS)}):
+            note(words, acknowledged)
+        assert_repaired(tmp_path)
+        for path, text in acknowledged.items():
+            file = root / path
+            assert (file.read_text(encoding="utf-8") if file.exists() else None) == text
+
+
+def note(words: list[object], acknowledged: dict[str, str | None]) -> None:
+    """What is on disk for sure: an upload or a delete that has returned, until the next change of the file begins."""
+    match words:
+        case ["begin", str(path)]:
+            acknowledged.pop(path, None)
+        case ["uploaded", str(path), str(text)]:
+            acknowledged[path] = text
+        case ["deleted", str(path)]:
+            acknowledged[path] = None
