@@ -44,7 +44,7 @@ def main() -> None:
     queries = [json.loads(line)["query"] for line in options.queries.read_text(encoding="utf-8").splitlines()]
     embedder = open_embedder(EmbeddingOptions(options.model))
     engine = LocalEngine(options.state_dir)
-    index = MilvusIndex(engine, model_id=embedder.model_id, dimension=embedder.dimension, base_folder=options.root.name)
+    index = MilvusIndex(engine, model=embedder, base_folder=options.root.name)
     with open_knowledge_base(settings) as kb:
         kb.reindex()
         chunk_count = len(index.chunk_ids())

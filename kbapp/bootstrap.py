@@ -83,9 +83,7 @@ def open_knowledge_base(
             common_keyword_min_entries=settings.retrieval.l0.common_keyword_min_entries,
         )
     )
-    vectors = MilvusIndex(
-        _engine(settings), model_id=embedder.model_id, dimension=embedder.dimension, base_folder=folder.name
-    )
+    vectors = MilvusIndex(_engine(settings), model=embedder, base_folder=folder.name)
     search = VectorSearch(
         embedder=embedder,
         vectors=vectors,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from kbapp.domain.documents import Chunk, DocumentRecord, DocumentStatus, StoredChunk
 from kbapp.domain.hashing import text_hash
 
@@ -32,3 +34,11 @@ def make_chunk(
     content_hash = text_hash(embedded_text)
     chunk = Chunk(index, total, content, embedded_text, "A", "A", "A", "", "", (index + 1, index + 1))
     return StoredChunk(f"{document_id}-{content_hash[:16]}-0", document_id, path, content_hash, chunk)
+
+
+@dataclass(frozen=True, slots=True)
+class FixedModel:
+    """An embedding model as the vector index sees it."""
+
+    model_id: str
+    dimension: int

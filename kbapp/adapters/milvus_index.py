@@ -8,7 +8,6 @@ Lite searches by a slow path what is not flushed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
@@ -42,7 +41,7 @@ from kbapp.adapters.milvus_schema import (
     load_collection,
 )
 from kbapp.domain.documents import StoredChunk
-from kbapp.domain.ports import VectorDifferences, VectorHit, Vectors
+from kbapp.domain.ports import EmbeddingModel, VectorDifferences, VectorHit, Vectors
 
 MAX_HITS = 16_384
 
@@ -53,14 +52,16 @@ class MilvusIndex:
     """``VectorIndex`` over one collection per model. Thread-safe; ``close()`` gives up the engine as well."""
 
     def __init__(
-        self, engine: Engine, *, model_id: str, dimension: int, base_folder: str, limits: MilvusLimits | None = None
+        self, engine: Engine, *, model: EmbeddingModel, base_folder: str, limits: MilvusLimits | None = None
     ) -> None:
         self._engine = engine
         self._base_folder = base_folder
         self._limits = limits or MilvusLimits()
         self._seconds = self._limits.write_seconds
         self._connection = MilvusConnection(engine, self._limits, self._prepare)
-        self._collection = ChunkCollection("", model_id, dimension, is_lite=True)
+        self._model = model
+        self._store = ""
+        self._is_lite = True
 
     def search(self, vector: Vectors, limit: int) -> list[VectorHit]:
         """The nearest chunks of one unit vector ``(dimension,)``, nearest first, ties by chunk id.
@@ -161,10 +162,14 @@ class MilvusIndex:
         """End the connection and give up the engine; may be called twice."""
         self._connection.close()
 
+    @property
+    def _collection(self) -> ChunkCollection:
+        return ChunkCollection(self._store, self._model.model_id, self._model.dimension, is_lite=self._is_lite)
+
     def _prepare(self, client: MilvusClient) -> None:
         """Once per connection: a collection that nobody has loaded since its server started is not searched."""
         is_lite = "lite" in str(client.get_server_version(timeout=self._seconds))
-        self._collection = replace(self._collection, store=self._engine.store, is_lite=is_lite)
+        self._store, self._is_lite = self._engine.store, is_lite
         if client.has_collection(self._collection.name, timeout=self._seconds):
             load_collection(client, self._collection, self._seconds)
 

@@ -10,7 +10,7 @@ logger = logging.getLogger("kbapp")
 
 BGE_M3 = DistanceProfile("bge-m3", provisional=False)
 
-# Both by benchmarks/fit_profiles.py, from the sample knowledge base and a project's documentation (G5), thresholds rounded.
+# Both by benchmarks/fit_profiles.py, from two labelled knowledge bases (G5), thresholds rounded.
 E5_SMALL = EvidenceProfile(
     "multilingual-e5-small",
     provisional=True,

@@ -15,13 +15,8 @@ from kbapp.domain.keyword_matching import KeywordMatch
 Vectors = npt.NDArray[np.float32]
 
 
-class Embedder(Protocol):
-    """Turns text into unit vectors. Thread-safe.
-
-    Raises:
-        IndexUnavailable: the model cannot be loaded or reached, or what it returned is not ``(n, dimension)`` finite
-        unit rows. Never a zero or random vector in place of a failed one.
-    """
+class EmbeddingModel(Protocol):
+    """Which vectors these are. The dimension may be asked of the model itself, which can raise ``IndexUnavailable``."""
 
     @property
     def model_id(self) -> str:
@@ -30,6 +25,15 @@ class Embedder(Protocol):
     @property
     def dimension(self) -> int:
         """The length of a vector."""
+
+
+class Embedder(EmbeddingModel, Protocol):
+    """Turns text into unit vectors. Thread-safe.
+
+    Raises:
+        IndexUnavailable: the model cannot be loaded or reached, or what it returned is not ``(n, dimension)`` finite
+        unit rows. Never a zero or random vector in place of a failed one.
+    """
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
         """``(n, dimension)`` float32, unit rows."""

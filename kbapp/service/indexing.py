@@ -117,6 +117,10 @@ class Indexer:
         Raises:
             IndexUnavailable: the database cannot be used.
         """
+        if self._former_model():
+            # One document alone would make the collection of the new model look complete.
+            report = self.reconcile(on_progress)
+            return next(change for change in report.changes if change.path == path)
         passages = PassageVectors(self._embedder, self._cache, on_progress)
         self._rows.begin()
         [change] = self._index([path], self._records.documents(), self._repeated.known(), passages)

@@ -30,9 +30,14 @@ def test_a_new_database_has_all_tables_and_a_second_opening_changes_nothing(file
 
 def test_a_transaction_is_rolled_back_when_an_exception_leaves_it(file: Path) -> None:
     database = Database(file)
-    with pytest.raises(ValueError, match="stop"), database.write() as connection:
-        connection.execute("INSERT INTO index_state VALUES ('a', '1')")
-        raise ValueError("stop")
+
+    def insert_and_fail() -> None:
+        with database.write() as connection:
+            connection.execute("INSERT INTO index_state VALUES ('a', '1')")
+            raise ValueError("stop")
+
+    with pytest.raises(ValueError, match="stop"):
+        insert_and_fail()
     with database.read() as connection:
         assert connection.execute("SELECT count(*) FROM index_state").fetchone()[0] == 0
     database.close()
@@ -71,7 +76,7 @@ def test_a_newer_database_is_refused_and_left_alone(file: Path) -> None:
             "INSERT INTO _sqlite_migrations (migration_set, name, applied_at) VALUES ('kbapp', 'V999', '2026-01-01')"
         )
     database.close()
-    with pytest.raises(IndexUnavailable, match="newer kbapp .*V999.*--state-dir"), Database(file).read():
+    with pytest.raises(IndexUnavailable, match=r"newer kbapp .*V999.*--state-dir"), Database(file).read():
         pass
 
 

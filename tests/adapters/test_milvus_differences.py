@@ -26,6 +26,7 @@ from tests.processes.milvus_samples import (
     sample_vectors,
     write_samples,
 )
+from tests.values import FixedModel
 
 NONE: frozenset[str] = frozenset()
 
@@ -42,7 +43,7 @@ def index(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MilvusInde
 
 def remote_index(state_dir: Path, uri: str) -> closing[MilvusIndex]:
     engine = RemoteEngine(state_dir, uri, "")
-    return closing(MilvusIndex(engine, model_id=MODEL, dimension=DIMENSION, base_folder="knowledge_base"))
+    return closing(MilvusIndex(engine, model=FixedModel(MODEL, DIMENSION), base_folder="knowledge_base"))
 
 
 def same(rows: int) -> VectorDifferences:

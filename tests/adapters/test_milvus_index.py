@@ -28,6 +28,7 @@ from tests.processes.milvus_samples import (
     sample_vectors,
     write_samples,
 )
+from tests.values import FixedModel
 
 OpenIndex = Callable[..., MilvusIndex]
 X, Y = np.eye(DIMENSION, dtype=np.float32)[:2]
@@ -46,7 +47,7 @@ def open_index(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OpenI
 
     def open_one(model: str = MODEL, dimension: int = DIMENSION, limits: MilvusLimits | None = None) -> MilvusIndex:
         engine = RemoteEngine(tmp_path, uri, "") if uri else LocalEngine(tmp_path)
-        index = MilvusIndex(engine, model_id=model, dimension=dimension, base_folder="knowledge_base", limits=limits)
+        index = MilvusIndex(engine, model=FixedModel(model, dimension), base_folder="knowledge_base", limits=limits)
         opened.append(index)
         return index
 
@@ -249,7 +250,7 @@ def test_threads_search_while_another_writes(open_index: OpenIndex) -> None:
 
 def test_two_knowledge_bases_on_one_server_do_not_see_each_other(server: str, tmp_path: Path) -> None:
     engines = [RemoteEngine(tmp_path / name, server, "") for name in ("a", "b")]
-    one, other = [MilvusIndex(engine, model_id=MODEL, dimension=8, base_folder="kb") for engine in engines]
+    one, other = [MilvusIndex(engine, model=FixedModel(MODEL, 8), base_folder="kb") for engine in engines]
     with closing(one), closing(other):
         write_samples(one, range(3))
         assert other.chunk_ids() == set()
@@ -261,7 +262,7 @@ def test_two_knowledge_bases_on_one_server_do_not_see_each_other(server: str, tm
 def test_q7_a_server_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
     uri = f"http://127.0.0.1:{free_port()}"
     engine = RemoteEngine(tmp_path, uri, "", QUICK)
-    with closing(MilvusIndex(engine, model_id=MODEL, dimension=8, base_folder="kb", limits=QUICK)) as index:
+    with closing(MilvusIndex(engine, model=FixedModel(MODEL, 8), base_folder="kb", limits=QUICK)) as index:
         with pytest.raises(IndexUnavailable, match=uri):
             index.search(X, 3)
         assert index.status().role is EngineRole.UNAVAILABLE

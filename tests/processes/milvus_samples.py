@@ -11,6 +11,7 @@ from kbapp.adapters.milvus_engine import LocalEngine
 from kbapp.adapters.milvus_index import MilvusIndex
 from kbapp.domain.documents import Chunk, StoredChunk
 from kbapp.domain.ports import Vectors
+from tests.values import FixedModel
 
 MODEL = "tiny:8"
 DIMENSION = 8
@@ -46,7 +47,7 @@ def _sample_row(number: int, dimension: int) -> Vectors:
 
 def local_index(state_dir: Path, limits: MilvusLimits | None = None) -> MilvusIndex:
     engine = LocalEngine(state_dir, limits)
-    return MilvusIndex(engine, model_id=MODEL, dimension=DIMENSION, base_folder="knowledge_base", limits=limits)
+    return MilvusIndex(engine, model=FixedModel(MODEL, DIMENSION), base_folder="knowledge_base", limits=limits)
 
 
 def write_samples(index: MilvusIndex, numbers: range) -> None:
