@@ -97,6 +97,7 @@ class Indexer:
         hashes = self._hash_files(scan.paths, records, changes)
         records = self._rename(records, hashes, scan.paths, changes)
         changes += [self._remove(record) for record in _gone(records, scan)]
+        self._entries.follow_new(records, hashes)
         repeated, affected = self._repeated.count(hashes)
         work = {
             path for path, content_hash in hashes.items() if self._chunker.is_stale(records.get(path), content_hash)

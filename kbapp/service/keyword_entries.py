@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 
 from kbapp.domain.documents import DocumentRecord, KnowledgeEntry
 from kbapp.domain.errors import UserError
@@ -67,6 +67,13 @@ class KeywordEntries:
             paths = [*self._held, *(entry.path for entry in self._keywords.entries())]
             self._held = dict.fromkeys(paths, "")
 
+    def follow_new(self, records: Mapping[str, DocumentRecord], hashes: Mapping[str, str]) -> None:
+        """Hold the files of which no version is indexed, as at the start: their vectors may take minutes (U5)."""
+        with self._lock:
+            for path, content_hash in hashes.items():
+                if not _indexed_hash(records.get(path)) and content_hash != self._held.get(path):
+                    self._reread(path, content_hash)
+
     def follow(self, records: Mapping[str, DocumentRecord], hashes: Mapping[str, str]) -> None:
         """Bring L0 to the indexed versions of the files at hand; a document that failed keeps its entry."""
         with self._lock:
@@ -77,27 +84,29 @@ class KeywordEntries:
                     self._reread(path, record.indexed_hash)
 
     def follow_others(self, records: Mapping[str, DocumentRecord]) -> None:
-        """``follow`` while another process indexes: a file without a record may still get one."""
-        with self._lock:
-            for path in self._gone(self._held.keys() - records.keys()):
-                self.forget(path)
-            for path, record in records.items():
-                if record.indexed_hash and record.indexed_hash != self._held.get(path):
-                    self._reread(path, record.indexed_hash)
-
-    def _gone(self, paths: Set[str]) -> Set[str]:
-        if not paths:
-            return paths
+        """``follow_new`` and ``follow`` while another process indexes, whose records are still to come."""
         try:
-            return paths - set(self._files.scan().paths)
+            paths = self._files.scan().paths
         except UserError:
-            return set()
+            return  # the reconcile says so
+        with self._lock:
+            for path in self._held.keys() - records.keys() - set(paths):
+                self.forget(path)
+            for path in paths:
+                indexed = _indexed_hash(records.get(path))
+                if path not in self._held or (indexed and indexed != self._held[path]):
+                    self._reread(path, indexed)
 
-    def _reread(self, path: str, content_hash: str) -> None:
-        """Hold this version, unless the file is another one by now: then the next reconcile indexes and holds it."""
+    def _reread(self, path: str, content_hash: str | None) -> None:
+        """Hold this version, unless the file is another one by now: then the next reconcile holds it."""
         try:
             data = self._files.read_bytes(path)
-            if sha256_hex(data) == content_hash:
-                self.put(path, self._files.parse_entry(path, data), content_hash)
+            found = sha256_hex(data)
+            if content_hash in (None, found):
+                self.put(path, self._files.parse_entry(path, data), found)
         except UserError as error:
             logger.debug("%s", error)
+
+
+def _indexed_hash(record: DocumentRecord | None) -> str | None:
+    return record.indexed_hash if record else None
