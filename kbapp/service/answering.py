@@ -23,7 +23,10 @@ logger = logging.getLogger("kbapp.lookup")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is given, and why it has its level."""
+    """What is given, and why it has its level.
+
+    ``section_from``: the L1 candidate whose document has the section that was asked for; it need not be the best one.
+    """
 
     primary: PrimaryResult | None = None
     supplement: SupplementResult | None = None
@@ -31,6 +34,7 @@ class Answer:
     message: str | None = None
     problem: str | None = None
     given: tuple[str, ...] = ()
+    section_from: Candidate | None = None
 
     @property
     def found(self) -> bool:
@@ -115,7 +119,11 @@ class Answerer:
         )
         text, note = self._section_of(document, title)
         return Answer(
-            supplement=self._supplement(candidate, text), level=candidate.level, message=note, given=(document.path,)
+            supplement=self._supplement(candidate, text),
+            level=candidate.level,
+            message=note,
+            given=(document.path,),
+            section_from=candidate,
         )
 
     def _section_of(self, document: Document, title: str) -> tuple[str, str | None]:

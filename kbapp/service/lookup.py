@@ -19,7 +19,7 @@ from kbapp.domain.relevance import HINTS, HintLanguage
 from kbapp.service.answering import Answer, Answerer
 from kbapp.service.clock import now
 from kbapp.service.findings import Findings, KeywordOutcome
-from kbapp.service.lookup_details import retrieval_details
+from kbapp.service.lookup_details import Grading, retrieval_details
 from kbapp.service.lookup_log import log_answer, log_confidence, log_keyword_matches, log_search
 from kbapp.service.vector_search import SearchOutcome, VectorSearch
 
@@ -69,7 +69,8 @@ class Lookup:
         answer = self._answerer.answer(findings, clean_text(request.section_title or ""))
         result = self._result(findings, answer)
         log_answer(logger, result, findings.results)
-        return result, self._invocation(request, findings, result, (time.perf_counter() - started) * 1000)
+        details = retrieval_details(findings, answer, result, self._grading)
+        return result, self._invocation(request, findings, result, details, started)
 
     def _find(self, query: str) -> Findings:
         keywords = self._match(query)
@@ -130,8 +131,17 @@ class Lookup:
     def _sentence(self, key: str, reason: str) -> str:
         return messages.message(key, self._options.language, reason=reason)
 
+    @property
+    def _grading(self) -> Grading:
+        return Grading(self._search.profile, self._search.options.thresholds, self._options.min_coverage)
+
     def _invocation(
-        self, request: LookupRequest, findings: Findings, result: LookupResult, milliseconds: float
+        self,
+        request: LookupRequest,
+        findings: Findings,
+        result: LookupResult,
+        details: dict[str, JsonValue],
+        started: float,
     ) -> Invocation:
         search = findings.search
         return Invocation(
@@ -142,7 +152,7 @@ class Lookup:
             section_title=clean_text(request.section_title or "") or None,
             missing_dimension=clean_text(request.missing_dimension or "") or None,
             created_at=now(),
-            duration_ms=round(milliseconds, 3),
+            duration_ms=round((time.perf_counter() - started) * 1000, 3),
             l0_ms=round(findings.keywords.milliseconds, 3),
             embed_ms=round(search.embed_ms, 3) if search else None,
             l1_ms=round(search.search_ms, 3) if search else None,
@@ -152,15 +162,6 @@ class Lookup:
             outcome=outcome_of(error=None, degraded=result.degraded, level=result.relevance_level, found=result.found),
             relevance_level=result.relevance_level,
             dedup_reason=result.dedup_reason,
-            retrieval_details=self._details(findings, result),
+            retrieval_details=details,
             error=None,
-        )
-
-    def _details(self, findings: Findings, result: LookupResult) -> dict[str, JsonValue]:
-        return retrieval_details(
-            matches=findings.matches,
-            search=findings.search,
-            profile=self._search.profile,
-            thresholds=self._search.options.thresholds,
-            result=result,
         )

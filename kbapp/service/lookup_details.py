@@ -1,43 +1,60 @@
-"""What the result hides, as the JSON of ``retrieval_details`` (T2): enough to recompute the level and to explain it."""
+"""What the result hides, as the JSON of ``retrieval_details`` (T2): enough to recompute the level and to explain it.
+
+Whatever a level depends on is held to the last digit (JSON keeps a float as its shortest exact form): a rounded value
+could fall on the other side of a threshold, and recomputing would not give the level that was given (T7).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 
 from kbapp.domain.documents import JsonValue
 from kbapp.domain.keyword_matching import KeywordMatch
 from kbapp.domain.lookup_result import LookupResult
 from kbapp.domain.relevance import RelevanceProfile, Thresholds
-from kbapp.service.vector_search import Candidate, SearchOutcome
+from kbapp.service.answering import Answer
+from kbapp.service.findings import Findings
+from kbapp.service.vector_search import Candidate
+
+
+@dataclass(frozen=True, slots=True)
+class Grading:
+    """What levels are computed with."""
+
+    profile: RelevanceProfile
+    thresholds: Thresholds
+    min_coverage: float
 
 
 def retrieval_details(
-    *,
-    matches: Sequence[KeywordMatch],
-    search: SearchOutcome | None,
-    profile: RelevanceProfile,
-    thresholds: Thresholds,
-    result: LookupResult,
+    findings: Findings, answer: Answer, result: LookupResult, grading: Grading
 ) -> dict[str, JsonValue]:
-    """The keys of 000 §6 and T2; L1 keys are ``[]`` or null when L1 was not called."""
-    candidates = search.candidates if search else ()
-    graded = next((candidate for candidate in candidates if candidate.level is not None), None)
-    graded = graded or (candidates[0] if candidates else None)
+    """The keys of 000 §6 and T2; L1 keys are ``[]`` or null when L1 was not called.
+
+    ``answer`` is the one before anything is withheld.
+    """
+    candidates = findings.search.candidates if findings.search else ()
+    graded = answer.section_from or next(iter(findings.results or candidates), None)
+    distances = [candidate.evidence.distance for candidate in candidates]
     return {
-        "l0_titles": [match.entry.title for match in matches],
-        "l0_matches": [_match(match) for match in matches],
-        "l1_scores": [round(candidate.evidence.distance, 6) for candidate in candidates],
-        "l1_top_score": min((round(candidate.evidence.distance, 6) for candidate in candidates), default=None),
-        "l1_top_similarity": round(graded.similarity, 6) if graded else None,
-        "l1_top_cosine": round(graded.evidence.cosine, 6) if graded else None,
+        "l0_titles": [match.entry.title for match in findings.matches],
+        "l0_matches": [_match(match) for match in findings.matches],
+        "confident": findings.confident,
+        "min_coverage": grading.min_coverage,
+        "l1_scores": list(distances),
+        "l1_top_score": min(distances, default=None),
+        "l1_top_similarity": graded.similarity if graded else None,
+        "l1_top_cosine": graded.evidence.cosine if graded else None,
         "l1_candidates": [_candidate(candidate) for candidate in candidates],
+        "section_candidate": candidates.index(answer.section_from) if answer.section_from else None,
+        "nothing_readable": answer.level is None and bool(findings.matches or findings.results),
+        "level_before_dedup": answer.level.value if answer.level else None,
         "relevance_level": result.relevance_level.value if result.relevance_level else None,
         "completeness_hint": result.completeness_hint,
         "retrieved_domains": list(result.retrieved_domains),
         "dedup_reason": result.dedup_reason.value if result.dedup_reason else None,
-        "profile": {"kind": type(profile).__name__, **asdict(profile)},
-        "thresholds": asdict(thresholds),
+        "profile": {"kind": type(grading.profile).__name__, **asdict(grading.profile)},
+        "thresholds": asdict(grading.thresholds),
     }
 
 
@@ -46,7 +63,7 @@ def _match(match: KeywordMatch) -> dict[str, JsonValue]:
         "document": match.entry.path,
         "tier": match.tier.name.lower(),
         "score": round(match.score, 6),
-        "coverage": round(match.coverage, 6),
+        "coverage": match.coverage,
         "keywords": [matched.keyword for matched in match.matched],
         "reason": match.reason,
     }
@@ -58,12 +75,12 @@ def _candidate(candidate: Candidate) -> dict[str, JsonValue]:
         "document": candidate.stored.path,
         "breadcrumb": candidate.stored.chunk.breadcrumb,
         "lines": list(candidate.stored.chunk.lines),
-        "distance": round(candidate.evidence.distance, 6),
-        "cosine": round(candidate.evidence.cosine, 6),
-        "coverage": round(candidate.evidence.coverage, 6),
-        "unknown_share": round(candidate.evidence.unknown_share, 6),
+        "distance": candidate.evidence.distance,
+        "cosine": candidate.evidence.cosine,
+        "coverage": candidate.evidence.coverage,
+        "unknown_share": candidate.evidence.unknown_share,
         "found_terms": candidate.evidence.found_terms,
-        "similarity": round(candidate.similarity, 6),
+        "similarity": candidate.similarity,
         "level": candidate.level.value if candidate.level else None,
         "vector_rank": candidate.hit.vector_rank,
         "full_text_rank": candidate.hit.full_text_rank,
