@@ -85,6 +85,8 @@ class ChunkWriter:
                 continue
             ready.append(item)
             changed += new
+        if not ready:
+            return
         self._rows.doubt()
         try:
             if changed:

@@ -7,6 +7,7 @@ outside. A child says what it does; the parent says ``null`` when the child is g
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import logging
 import os
@@ -29,6 +30,7 @@ from kbapp.adapters.milvus_index import MilvusIndex
 from tests.knowledge import open_for_test
 from tests.processes.crash_samples import POISON, Changes, RefusingEmbedder, unique_text
 
+PATIENCE_SECONDS = 60  # then a child says where it hangs
 IMPORTED = (milvus_lite, pymilvus, sqlite_utils)
 
 # Killed between two of these, a process leaves what it leaves when it is killed right after the former one.
@@ -82,12 +84,13 @@ def follow(folder: Path, seed: int) -> None:
 
 
 def scenario(folder: Path, seed: int) -> None:
-    """Follow what was done to the files; upload, replace, replace by something that is refused, delete."""
+    """Follow what was done to the files; upload, replace, replace by what is refused, by nothing; delete."""
     with open_for_test(folder, RefusingEmbedder()) as kb:
         kb.refresh()
         kb.upload("上传.md", unique_text("upload").encode(), "api")
         kb.upload("上传.md", unique_text("replaced").encode(), "api", replace=True)
         kb.upload("上传.md", unique_text("refused", POISON).encode(), "api", replace=True)
+        kb.upload("上传.md", b"\n", "api", replace=True)
         kb.delete("delete/deleted.md")
 
 
@@ -106,6 +109,7 @@ TASKS: dict[str, Callable[[Path, int], None]] = {"follow": follow, "scenario": s
 
 
 def run(folder: str, task: str, seed: int, kill: int | None) -> None:
+    faulthandler.dump_traceback_later(PATIENCE_SECONDS, exit=True)
     Killer(kill).watch()
     TASKS[task](Path(folder), seed)
 
