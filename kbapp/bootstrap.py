@@ -16,6 +16,7 @@ from kbapp.adapters.embedders import EmbeddingOptions, default_model, open_embed
 from kbapp.adapters.embedding_cache import EmbeddingCache
 from kbapp.adapters.full_text import FullTextIndex
 from kbapp.adapters.index_lock import hold_index_lock
+from kbapp.adapters.invocation_log import InvocationLog
 from kbapp.adapters.keyword_index import KeywordIndex
 from kbapp.adapters.milvus_engine import LocalEngine, RemoteEngine
 from kbapp.adapters.milvus_index import MilvusIndex
@@ -36,6 +37,7 @@ from kbapp.service.indexing import Indexer
 from kbapp.service.knowledge_base import KnowledgeBase, Parts
 from kbapp.service.lookup import Lookup, LookupOptions
 from kbapp.service.repeated_lines import RepeatedLines
+from kbapp.service.telemetry import Telemetry
 from kbapp.service.vector_search import SearchOptions, VectorSearch
 from kbapp.settings import Settings
 
@@ -122,20 +124,23 @@ def open_knowledge_base(
         embedder=embedder,
         surroundings=Surroundings(_versions, partial(_engine_status, vectors), _folders(settings), index_lock),
     )
+    telemetry = Telemetry(InvocationLog(database), settings.telemetry.keep_days)
     indexer.load_keywords()
+    telemetry.prune_in_background()
     return KnowledgeBase(
         Parts(
             files=files,
             records=records,
             keywords=keywords,
             lookup=Lookup(keywords=keywords, files=files, search=search, options=_lookup_options(settings)),
+            telemetry=telemetry,
             indexer=indexer,
             documents=Documents(files=files, records=records, indexer=indexer, index_lock=index_lock),
             health=health,
             index_lock=index_lock,
             open_watch=partial(_open_watch, folder),
             follow_options=FollowOptions(settings.watch.debounce_seconds, settings.watch.reconcile_seconds),
-            closers=(vectors.close, database.close),
+            closers=(telemetry.close, vectors.close, database.close),
         )
     )
 

@@ -128,6 +128,14 @@ class WatchSettings(Group):
     )
 
 
+class TelemetrySettings(Group):
+    """What is kept of lookups."""
+
+    keep_days: Annotated[int, Field(ge=1, le=36_500)] = Field(
+        90, description="older rows and their feedback are deleted at the start, days"
+    )
+
+
 class Settings(Group):
     """Everything that can be set; ``docs/settings.md`` lists it.
 
@@ -142,6 +150,7 @@ class Settings(Group):
     chunking: ChunkingSettings = ChunkingSettings()
     retrieval: RetrievalSettings = RetrievalSettings()
     watch: WatchSettings = WatchSettings()
+    telemetry: TelemetrySettings = TelemetrySettings()
 
     @field_validator("project_root")
     @classmethod

@@ -17,7 +17,7 @@ from filelock import FileLock
 from kbapp.domain.errors import IndexUnavailable
 
 MIGRATION_SET = "kbapp"
-MIGRATION_NAMES = ("V001", "V002", "V003", "V004", "V005")  # those of migrations.py, known without importing it
+MIGRATION_NAMES = tuple(f"V{number:03}" for number in range(1, 11))  # of migrations.py, known without importing it
 BUSY_TIMEOUT_SECONDS = 10.0
 
 
@@ -36,11 +36,13 @@ class Database:
         self._generation = 0
 
     @contextmanager
-    def write(self) -> Iterator[sqlite3.Connection]:
-        """One transaction: committed at the end, rolled back when an exception leaves the block."""
+    def write(self, wait_seconds: float = BUSY_TIMEOUT_SECONDS) -> Iterator[sqlite3.Connection]:
+        """One transaction: committed at the end, rolled back when an exception leaves the block.
+
+        ``wait_seconds``: how long to wait while another process writes.
+        """
         with self._write_lock, self._translated():
-            with self._lock:
-                connection = self._open_writer()
+            connection = self._waiting_writer(wait_seconds)
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
@@ -73,9 +75,7 @@ class Database:
     def compact(self) -> None:
         """Give the place of what was deleted back to the disk."""
         with self._write_lock, self._translated():
-            with self._lock:
-                connection = self._open_writer()
-            connection.execute("VACUUM")
+            self._waiting_writer(BUSY_TIMEOUT_SECONDS).execute("VACUUM")
 
     def close(self) -> None:
         """Close all connections; the next use opens anew."""
@@ -85,6 +85,12 @@ class Database:
             self._idle_readers.clear()
             self._writer = None
             self._generation += 1
+
+    def _waiting_writer(self, wait_seconds: float) -> sqlite3.Connection:
+        with self._lock:
+            connection = self._open_writer()
+        connection.execute(f"PRAGMA busy_timeout = {round(wait_seconds * 1000)}")
+        return connection
 
     def _open_writer(self) -> sqlite3.Connection:
         if self._writer is None:

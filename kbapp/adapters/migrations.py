@@ -98,3 +98,73 @@ def embedding_cache(db: Database) -> None:
 def index_state(db: Database) -> None:
     """What the index as a whole was made with."""
     db.execute("CREATE TABLE index_state (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID")
+
+
+@migrations(name="V006")
+def tool_invocation(db: Database) -> None:
+    """One row per call of the tool (T1)."""
+    db.execute(
+        """
+        CREATE TABLE tool_invocation (
+            id TEXT PRIMARY KEY,
+            session_id TEXT,
+            tool_name TEXT NOT NULL,
+            query TEXT NOT NULL,
+            section_title TEXT,
+            missing_dimension TEXT,
+            created_at TEXT NOT NULL,
+            duration_ms REAL NOT NULL,
+            l0_ms REAL NOT NULL,
+            embed_ms REAL,
+            l1_ms REAL,
+            l0_match_count INTEGER NOT NULL,
+            l1_called INTEGER NOT NULL,
+            found INTEGER NOT NULL,
+            outcome TEXT NOT NULL CHECK (outcome IN ('error', 'degraded', 'deduped', 'not_found', 'ok')),
+            retrieval_details TEXT CHECK (json_valid(retrieval_details)),
+            error TEXT
+        )
+        """
+    )
+
+
+@migrations(name="V007")
+def tool_invocation_by_time(db: Database) -> None:
+    """For the newest rows, and for those that are too old."""
+    db.execute("CREATE INDEX tool_invocation_time ON tool_invocation (created_at)")
+
+
+@migrations(name="V008")
+def tool_invocation_by_session(db: Database) -> None:
+    """For a session's rows (T8)."""
+    db.execute("CREATE INDEX tool_invocation_session ON tool_invocation (session_id, created_at)")
+
+
+@migrations(name="V009")
+def feedback(db: Database) -> None:
+    """What people say about an invocation (T6); it goes when the invocation goes."""
+    db.execute(
+        """
+        CREATE TABLE feedback (
+            id TEXT PRIMARY KEY,
+            invocation_id TEXT NOT NULL REFERENCES tool_invocation (id) ON DELETE CASCADE,
+            verdict TEXT NOT NULL CHECK (verdict IN ('helpful', 'not-helpful', 'wrong-level')),
+            note TEXT NOT NULL DEFAULT '',
+            created_at TEXT NOT NULL
+        )
+        """
+    )
+    db.execute("CREATE INDEX feedback_invocation ON feedback (invocation_id)")
+
+
+@migrations(name="V010")
+def relevance_and_dedup(db: Database) -> None:
+    """How good a result was, and why content was withheld (000 §6)."""
+    db.execute(
+        "ALTER TABLE tool_invocation ADD COLUMN relevance_level TEXT"
+        " CHECK (relevance_level IN ('PRECISE', 'HIGHLY_RELEVANT', 'REFERENCE', 'DEDUPED'))"
+    )
+    db.execute(
+        "ALTER TABLE tool_invocation ADD COLUMN dedup_reason TEXT"
+        " CHECK (dedup_reason IN ('doc_retrieved', 'domain_retrieved'))"
+    )

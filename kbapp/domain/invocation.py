@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 
 from kbapp.domain.documents import JsonValue
@@ -10,6 +10,8 @@ from kbapp.domain.lookup_result import DedupReason
 from kbapp.domain.relevance import RelevanceLevel
 
 TOOL_NAME = "lookup_knowledge"
+CLEAR_TOOL_NAME = "clear_session"
+"""A row of this name ends what a session remembers (M5, T8)."""
 
 
 class Outcome(StrEnum):
@@ -44,19 +46,24 @@ class Invocation:
     section_title: str | None
     missing_dimension: str | None
     created_at: str
-    duration_ms: float
-    l0_ms: float
-    embed_ms: float | None
-    l1_ms: float | None
-    l0_match_count: int
-    l1_called: bool
-    found: bool
-    outcome: Outcome
-    relevance_level: RelevanceLevel | None
-    dedup_reason: DedupReason | None
-    retrieval_details: dict[str, JsonValue]
-    error: str | None
+    duration_ms: float = 0.0
+    l0_ms: float = 0.0
+    embed_ms: float | None = None
+    l1_ms: float | None = None
+    l0_match_count: int = 0
+    l1_called: bool = False
+    found: bool = False
+    outcome: Outcome = Outcome.OK
+    relevance_level: RelevanceLevel | None = None
+    dedup_reason: DedupReason | None = None
+    retrieval_details: dict[str, JsonValue] = field(default_factory=dict)
+    error: str | None = None
 
     def to_dict(self) -> dict[str, JsonValue]:
         """The columns of T1."""
         return asdict(self)
+
+
+def clear_invocation(invocation_id: str, session_id: str, created_at: str) -> Invocation:
+    """The row that says that a session was cleared (M5)."""
+    return Invocation(invocation_id, session_id, CLEAR_TOOL_NAME, "", None, None, created_at)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -10,7 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from kbapp.domain.documents import Document, DocumentRecord, FileScan, KnowledgeEntry, StoredChunk
+from kbapp.domain.invocation import Invocation
 from kbapp.domain.keyword_matching import KeywordMatch
+from kbapp.domain.telemetry import Feedback, InvocationFilter, SqlResult, Verdict
 
 Vectors = npt.NDArray[np.float32]
 
@@ -237,3 +239,25 @@ class EmbeddingCache(Protocol):
 
     def prune(self) -> int:
         """Delete the vectors, of all models, that no chunk in force was made with; only while nobody writes."""
+
+
+class InvocationLog(Protocol):
+    """The rows of ``tool_invocation``. Thread-safe; every method but ``record`` may raise ``IndexUnavailable``."""
+
+    def record(self, invocation: Invocation) -> bool:
+        """Keep a row; false, and no exception, when it cannot be kept."""
+
+    def rows(self, wanted: InvocationFilter) -> list[Invocation]:
+        """Rows, newest first."""
+
+    def session_rows(self, session_id: str, since: str) -> list[Invocation]:
+        """What a session did since then (UTC, ISO 8601) and after its last clear, oldest first (T8)."""
+
+    def select(self, sql: str) -> SqlResult:
+        """The result of exactly one SELECT; ``UserError`` for anything else."""
+
+    def add_feedback(self, invocation_id: str, verdict: Verdict, note: str) -> Feedback:
+        """Mark an invocation; ``UserError`` when it is unknown."""
+
+    def prune(self, keep_days: int, should_stop: Callable[[], bool]) -> int:
+        """Delete what is older, with its feedback; how many rows that were."""

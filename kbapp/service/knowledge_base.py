@@ -11,15 +11,18 @@ from typing import Self
 
 from kbapp.domain.documents import DocumentRecord, KnowledgeEntry, StoredChunk
 from kbapp.domain.errors import IndexUnavailable, UserError
-from kbapp.domain.invocation import Invocation
+from kbapp.domain.invocation import Invocation, Outcome
 from kbapp.domain.lookup_result import LookupResult
 from kbapp.domain.ports import DocumentFiles, DocumentRecords, KeywordIndex
+from kbapp.domain.relevance import RelevanceLevel
+from kbapp.domain.telemetry import Feedback, InvocationFilter, SqlResult, Verdict
 from kbapp.service.documents import Documents, IndexLock, UploadResult
 from kbapp.service.follower import Follower, FollowOptions, FollowStatus, OpenWatch
 from kbapp.service.health import Health, HealthCheck
 from kbapp.service.index_report import IndexReport, OnProgress
 from kbapp.service.indexing import Indexer
 from kbapp.service.lookup import Lookup, LookupRequest
+from kbapp.service.telemetry import Telemetry
 
 logger = logging.getLogger("kbapp")
 
@@ -32,6 +35,7 @@ class Parts:
     records: DocumentRecords
     keywords: KeywordIndex
     lookup: Lookup
+    telemetry: Telemetry
     indexer: Indexer
     documents: Documents
     health: HealthCheck
@@ -66,8 +70,8 @@ class KnowledgeBase:
         return self.explained_lookup(LookupRequest(query, session_id, section_title, missing_dimension, force))[0]
 
     def explained_lookup(self, request: LookupRequest) -> tuple[LookupResult, Invocation]:
-        """``lookup`` together with the telemetry row that explains it."""
-        return self._parts.lookup.run(request)
+        """``lookup`` together with the telemetry row that explains it; the row is kept, also of a refused request."""
+        return self._parts.telemetry.recorded(request, self._parts.lookup.run)
 
     def reindex(self, on_progress: OnProgress | None = None, *, wait_seconds: float = 3600) -> IndexReport:
         """Bring all indexes in line with the files and compare them; waits while another process does so.
@@ -145,6 +149,42 @@ class KnowledgeBase:
             IndexUnavailable: another process is indexing, or the database cannot be used.
         """
         return self._parts.health.prune()
+
+    def telemetry(
+        self,
+        *,
+        session_id: str | None = None,
+        levels: Sequence[RelevanceLevel] = (),
+        outcomes: Sequence[Outcome] = (),
+        since: str | None = None,
+        limit: int = 50,
+        offset: int = 0,
+    ) -> list[Invocation]:
+        """The telemetry rows that pass every filter, newest first; ``since``: UTC, ISO 8601.
+
+        Raises:
+            IndexUnavailable: the database cannot be used.
+        """
+        wanted = InvocationFilter(session_id, tuple(levels), tuple(outcomes), since, limit, offset)
+        return self._parts.telemetry.rows(wanted)
+
+    def select(self, sql: str) -> SqlResult:
+        """The result of one SELECT on the database, read-only, with limits of time and rows.
+
+        Raises:
+            UserError: it is not exactly one SELECT, SQLite does not accept it, or it takes too long.
+            IndexUnavailable: the database cannot be used.
+        """
+        return self._parts.telemetry.log.select(sql)
+
+    def feedback(self, invocation_id: str, verdict: Verdict | str, note: str = "") -> Feedback:
+        """Mark an invocation as helpful, not helpful, or graded with the wrong level.
+
+        Raises:
+            UserError: the invocation or the verdict is unknown, or the note is too long.
+            IndexUnavailable: the database cannot be used.
+        """
+        return self._parts.telemetry.feedback(invocation_id, verdict, note)
 
     @property
     def base_folder(self) -> str:

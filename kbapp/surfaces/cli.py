@@ -13,7 +13,7 @@ import click
 
 from kbapp.domain.errors import KbError, UserError
 from kbapp.service.lookup import LookupRequest
-from kbapp.surfaces import cli_documents, cli_text
+from kbapp.surfaces import cli_documents, cli_telemetry, cli_text
 from kbapp.surfaces.cli_options import Options, json_option, pass_options, print_values, refresh
 from kbapp.surfaces.progress import ProgressLine
 
@@ -127,6 +127,8 @@ main.add_command(cli_documents.documents)
 main.add_command(cli_documents.chunks)
 main.add_command(cli_documents.upload)
 main.add_command(cli_documents.delete)
+main.add_command(cli_telemetry.telemetry)
+main.add_command(cli_telemetry.feedback)
 
 
 def _questions() -> Iterator[str]:

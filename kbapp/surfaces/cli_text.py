@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 
 from kbapp.domain.documents import DocumentRecord, FileProblem, JsonValue, StoredChunk
+from kbapp.domain.explanation import explain
 from kbapp.domain.invocation import Invocation
 from kbapp.domain.lookup_result import LookupResult
 from kbapp.service.documents import UploadResult
@@ -127,27 +128,13 @@ def _problem_lines(label: str, problems: Iterable[FileProblem]) -> list[str]:
 
 
 def _explanation(invocation: Invocation) -> list[str]:
-    details = invocation.retrieval_details
-    lines = [
-        f"why: L0 {invocation.l0_match_count} match(es) in {invocation.l0_ms:.2f} ms;"
-        f" L1 {'called' if invocation.l1_called else 'not called'};"
-        f" similarity {details['l1_top_similarity']}, cosine {details['l1_top_cosine']}"
+    searched = f", L1 in {invocation.l1_ms:.1f} ms" if invocation.l1_ms is not None else ""
+    decision, *evidence = explain(invocation).sentences
+    return [
+        f"why: {decision}",
+        *(f"  {sentence}" for sentence in evidence),
+        f"  {invocation.duration_ms:.1f} ms in all, L0 in {invocation.l0_ms:.2f} ms{searched}",
     ]
-    lines.extend(
-        f"  L0 {match['document']}  score {match['score']}  coverage {match['coverage']}  {match['reason']}"
-        for match in _rows(details["l0_matches"])
-    )
-    lines.extend(
-        f"  L1 {candidate['document']}  {candidate['breadcrumb']}  distance {candidate['distance']}"
-        f"  coverage {candidate['coverage']}  similarity {candidate['similarity']}  {candidate['level']}"
-        f"  ranks: vector {candidate['vector_rank']}, full text {candidate['full_text_rank']}"
-        for candidate in _rows(details["l1_candidates"])
-    )
-    return lines
-
-
-def _rows(value: JsonValue) -> list[dict[str, JsonValue]]:
-    return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
 
 
 def _indented(text: str) -> str:

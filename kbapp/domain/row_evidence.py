@@ -1,0 +1,133 @@
+"""``retrieval_details`` of a telemetry row back into the values that a level is computed from (T2, T7)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kbapp.domain.documents import JsonValue
+from kbapp.domain.relevance import (
+    CandidateEvidence,
+    DistanceProfile,
+    EvidenceProfile,
+    RelevanceLevel,
+    RelevanceProfile,
+    Thresholds,
+    level_of,
+)
+
+_PROFILES: dict[JsonValue, type[DistanceProfile] | type[EvidenceProfile]] = {
+    kind.__name__: kind for kind in (DistanceProfile, EvidenceProfile)
+}
+
+
+@dataclass(frozen=True, slots=True)
+class KeywordEvidence:
+    """A document that L0 matched; ``coverage`` is the share of the query that its keywords cover, 0 … 1."""
+
+    document: str
+    coverage: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class GradedCandidate:
+    """A chunk that L1 found; ``similarity`` as recorded, ``level`` computes it anew."""
+
+    document: str
+    breadcrumb: str
+    evidence: CandidateEvidence
+    similarity: float
+    ranks: tuple[tuple[str, int | None], ...]
+
+    def level(self, row: RowEvidence) -> RelevanceLevel | None:
+        """The level by the profile and the thresholds that were in force (G2)."""
+        return level_of(row.profile.similarity(self.evidence, row.thresholds), row.thresholds)
+
+
+@dataclass(frozen=True, slots=True)
+class RowEvidence:
+    """All that a level depends on.
+
+    ``section_candidate``: the candidate whose document has the section that was asked for.
+    ``nothing_readable``: something was found, but no file of it could be read.
+    """
+
+    matches: tuple[KeywordEvidence, ...]
+    min_coverage: float
+    candidates: tuple[GradedCandidate, ...]
+    profile: RelevanceProfile
+    thresholds: Thresholds
+    section_candidate: GradedCandidate | None
+    nothing_readable: bool
+
+    @property
+    def is_confident(self) -> bool:
+        """Whether L0 alone answers: one match that covers enough of the query (Q1, K11)."""
+        return len(self.matches) == 1 and self.matches[0].coverage >= self.min_coverage
+
+    @property
+    def decisive(self) -> GradedCandidate | None:
+        """The candidate whose level is that of the answer; None: no chunk is good enough."""
+        if self.section_candidate is not None:
+            return self.section_candidate
+        return next((candidate for candidate in self.candidates if candidate.level(self)), None)
+
+
+def row_evidence(details: dict[str, JsonValue]) -> RowEvidence | None:
+    """The evidence in a row; None: it does not hold all of it."""
+    try:
+        section = details["section_candidate"]
+        candidates = tuple(_candidate(row) for row in _rows(details["l1_candidates"]))
+        return RowEvidence(
+            matches=tuple(_match(row) for row in _rows(details["l0_matches"])),
+            min_coverage=_number(details["min_coverage"]),
+            candidates=candidates,
+            profile=_profile(details["profile"]),
+            thresholds=Thresholds(**{name: _number(value) for name, value in _row(details["thresholds"]).items()}),
+            section_candidate=None if section is None else candidates[int(_number(section))],
+            nothing_readable=bool(details["nothing_readable"]),
+        )
+    except (KeyError, IndexError, TypeError):
+        return None
+
+
+def _match(row: dict[str, JsonValue]) -> KeywordEvidence:
+    return KeywordEvidence(str(row["document"]), _number(row["coverage"]), str(row["reason"]))
+
+
+def _candidate(row: dict[str, JsonValue]) -> GradedCandidate:
+    evidence = CandidateEvidence(
+        distance=_number(row["distance"]),
+        coverage=_number(row["coverage"]),
+        unknown_share=_number(row["unknown_share"]),
+        found_terms=int(_number(row["found_terms"])),
+    )
+    ranks = tuple((leg, _rank(row[key])) for leg, key in (("vector", "vector_rank"), ("full text", "full_text_rank")))
+    return GradedCandidate(str(row["document"]), str(row["breadcrumb"]), evidence, _number(row["similarity"]), ranks)
+
+
+def _profile(value: JsonValue) -> RelevanceProfile:
+    fields = _row(value)
+    return _PROFILES[fields["kind"]](**{name: field for name, field in fields.items() if name != "kind"})  # type: ignore[arg-type]  # as asdict wrote it
+
+
+def _rank(value: JsonValue) -> int | None:
+    return None if value is None else int(_number(value))
+
+
+def _number(value: JsonValue) -> float:
+    if not isinstance(value, (int, float)):
+        raise TypeError(f"{value!r} is not a number")
+    return value
+
+
+def _row(value: JsonValue) -> dict[str, JsonValue]:
+    if not isinstance(value, dict):
+        raise TypeError(f"{value!r} is not an object")
+    return value
+
+
+def _rows(value: JsonValue) -> list[dict[str, JsonValue]]:
+    if not isinstance(value, list):
+        raise TypeError(f"{value!r} is not a list")
+    return [_row(row) for row in value]
