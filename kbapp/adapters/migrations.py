@@ -121,7 +121,7 @@ def tool_invocation(db: Database) -> None:
             l1_called INTEGER NOT NULL,
             found INTEGER NOT NULL,
             outcome TEXT NOT NULL CHECK (outcome IN ('error', 'degraded', 'deduped', 'not_found', 'ok')),
-            retrieval_details TEXT CHECK (json_valid(retrieval_details)),
+            retrieval_details TEXT CHECK (retrieval_details IS NULL OR json_valid(retrieval_details)),
             error TEXT
         )
         """
