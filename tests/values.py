@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from kbapp.domain.documents import Chunk, DocumentRecord, DocumentStatus, StoredChunk
 from kbapp.domain.hashing import text_hash
+from kbapp.domain.invocation import TOOL_NAME, Invocation
 
 
 def make_record(path: str = "api/a.md", document_id: str = "d1", **values: object) -> DocumentRecord:
@@ -42,3 +43,16 @@ class FixedModel:
 
     model_id: str
     dimension: int
+
+
+def make_invocation(invocation_id: str = "i1", **values: object) -> Invocation:
+    fields: dict[str, object] = {
+        "id": invocation_id,
+        "session_id": "s1",
+        "tool_name": TOOL_NAME,
+        "query": "支付网关超时",
+        "section_title": None,
+        "missing_dimension": None,
+        "created_at": "2026-01-01T00:00:00.000+00:00",
+    }
+    return Invocation(**(fields | values))  # type: ignore[arg-type]  # a test names fields that exist

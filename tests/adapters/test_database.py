@@ -5,7 +5,11 @@ from pathlib import Path
 import pytest
 
 from kbapp.adapters.database import MIGRATION_NAMES, Database
+from kbapp.adapters.invocation_log import InvocationLog
 from kbapp.domain.errors import IndexUnavailable
+from kbapp.domain.relevance import RelevanceLevel
+from kbapp.domain.telemetry import InvocationFilter
+from tests.values import make_invocation
 
 
 @pytest.fixture
@@ -119,3 +123,42 @@ def test_two_processes_worth_of_openings_migrate_once(file: Path) -> None:
     for database in databases:
         database.close()
     assert errors == []
+
+
+def test_t3_a_database_of_v009_is_migrated_and_keeps_its_rows(file: Path) -> None:
+    from sqlite_utils import Database as UtilsDatabase
+
+    from kbapp.adapters.migrations import migrations
+
+    file.parent.mkdir()
+    old = sqlite3.connect(file, isolation_level=None)
+    migrations.apply(UtilsDatabase(old), stop_before="V010")
+    old.execute(
+        "INSERT INTO tool_invocation (id, session_id, tool_name, query, created_at, duration_ms, l0_ms, l0_match_count,"
+        " l1_called, found, outcome, retrieval_details) VALUES ('i1', 's1', 'lookup_knowledge', '支付超时',"
+        " '2026-01-01T00:00:00.000+00:00', 1.5, 0.5, 1, 0, 1, 'ok', '{\"l0_titles\": [\"支付\"]}')"
+    )
+    old.execute("INSERT INTO feedback VALUES ('f1', 'i1', 'helpful', '', '2026-01-02T00:00:00.000+00:00')")
+    assert "relevance_level" not in {row[1] for row in old.execute("PRAGMA table_info(tool_invocation)")}
+    old.close()
+
+    database = Database(file)
+    log = InvocationLog(database)
+    assert log.rows(InvocationFilter()) == [
+        make_invocation(
+            "i1",
+            query="支付超时",
+            duration_ms=1.5,
+            l0_ms=0.5,
+            l0_match_count=1,
+            found=True,
+            retrieval_details={"l0_titles": ["支付"]},
+        )
+    ]
+    assert [mark.id for mark in log.feedback("i1")] == ["f1"]
+    assert log.record(make_invocation("i2", relevance_level=RelevanceLevel.PRECISE))
+    assert log.select("SELECT relevance_level, dedup_reason FROM tool_invocation ORDER BY id").rows == (
+        (None, None),
+        ("PRECISE", None),
+    )
+    database.close()
