@@ -185,8 +185,8 @@ def test_s2_a_folder_moved_out_whose_name_was_taken_again_ends_without_harm(root
 def test_s2_many_folders_at_once_do_not_end_the_watch(root: Path) -> None:
     # watchdog warns of folders that it comes upon twice, from a thread that a warning taken for an error would end
     watched = Watched(root, Observer)
-    assert watched.signals(lambda root: [write(root, f"many/{number}/a/b/c/x.md") for number in range(200)])
-    assert watched.signals(lambda root: write(root, "many/199/a/b/c/y.md"))
+    assert watched.signals(lambda root: [write(root, f"many{number}/a/b/c/x.md") for number in range(300)])
+    assert watched.signals(lambda root: write(root, "many299/a/b/c/y.md"))
     watched.watcher.stop()
 
 

@@ -136,6 +136,13 @@ def test_s2_a_burst_is_one_reconcile_and_an_event_during_one_is_another() -> Non
         assert base.refreshes == 3
 
 
+def test_s2_events_that_never_end_put_a_reconcile_off_for_a_while_only() -> None:
+    base = FakeBase()
+    with following(base, debounce_seconds=0.5) as follower:
+        wait_until(scans(follower, 1))
+        wait_until(lambda: follower.notice() or follower.status.scans >= 2)  # type: ignore[func-returns-value]
+
+
 def test_s2_a_periodic_reconcile_needs_no_event() -> None:
     base = FakeBase()
     with following(base, reconcile_seconds=0.01) as follower:
@@ -235,3 +242,18 @@ def test_s2_a_knowledge_base_follows_until_it_is_closed(tmp_path: Path) -> None:
     kb.close()
     assert kb.following.mode is FollowMode.OFF
     assert "kbapp-follower" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_s2_the_folder_of_the_documents_may_be_deleted_and_come_back(tmp_path: Path) -> None:
+    root = tmp_path / "knowledge_base"
+    write_documents(root, {"api/x.md": document("支付网关", "超时", "正文。")})
+    with open_for_test(tmp_path, watch__debounce_seconds="0.01") as kb:
+        kb.follow()
+        wait_until(lambda: kb.documents() != [])
+        root.rename(tmp_path / "elsewhere")
+        wait_until(lambda: "cannot be listed" in str(kb.following.problem))
+        write_documents(root, {"api/y.md": document("缓存", "击穿", "正文。")})
+        wait_until(lambda: [record.path for record in kb.documents()] == ["api/y.md"])
+        wait_until(lambda: kb.following.problem is None)
+        write_documents(root, {"api/y.md": document("缓存", "雪崩", "正文。")})
+        wait_until(lambda: kb.lookup("雪崩").primary is not None)

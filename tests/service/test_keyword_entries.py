@@ -67,6 +67,7 @@ def test_s5_what_another_process_indexed_is_followed(
 
 
 def test_u5_files_without_a_record_keep_the_entries_of_the_start_scan(root: Path, beside: KnowledgeBase) -> None:
+    write_documents(root, {"api/y.md": b"\x89PNG\r\n\x1a\n" + bytes(100)})
     beside.follow_keywords()
     assert held(beside) == {"api/x.md": "甲", "api/y.md": "乙"}
 
