@@ -74,7 +74,7 @@ def test_t4_the_three_statements_of_000_run_unchanged(
         "WITH rows AS (SELECT * FROM tool_invocation) SELECT count(*) FROM rows;",
         "SELECT(SELECT count(*) FROM tool_invocation)",
         f"{FOREVER} SELECT n FROM t WHERE n = 4 LIMIT 1",
-        "SELECT count(*) * 2 FROM tool_invocation, json_each(retrieval_details, '$.l1_scores') WHERE tool_invocation.id = 'i0'",
+        "SELECT count(*) * 2 FROM tool_invocation AS i, json_each(retrieval_details, '$.l1_scores') WHERE i.id = 'i0'",
     ],
 )
 def test_one_select_in_any_form_is_run(file: Path, sql: str) -> None:

@@ -1,0 +1,124 @@
+"""T7: from the row alone follows the level, whatever was found and whichever files can be read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from kbapp.adapters.document_files import DocumentFiles
+from kbapp.adapters.profiles import BGE_M3, E5_SMALL, USE_MULTILINGUAL
+from kbapp.domain.documents import Document, KnowledgeEntry
+from kbapp.domain.errors import IndexUnavailable, UserError
+from kbapp.domain.explanation import explain, recompute_level
+from kbapp.domain.fusion import FusedHit
+from kbapp.domain.invocation import Invocation
+from kbapp.domain.keyword_matching import KeywordMatch, MatchTier
+from kbapp.domain.relevance import (
+    CandidateEvidence,
+    HintLanguage,
+    RelevanceLevel,
+    RelevanceProfile,
+    Thresholds,
+    level_of,
+)
+from kbapp.service.lookup import Lookup, LookupOptions, LookupRequest
+from kbapp.service.vector_search import Candidate, SearchOptions, SearchOutcome
+from tests.values import make_chunk
+
+MIN_COVERAGE = 0.4
+TEXTS = {"with": b"# T\n\n## S\n\ntext\n", "without": b"# T\n\n## Other\n\ntext\n"}
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """What the three ports say: coverages of the L0 matches, evidence of the L1 candidates, files by path."""
+
+    coverages: tuple[float, ...] | None
+    found: tuple[CandidateEvidence, ...] | None
+    files: tuple[str, ...]
+    profile: RelevanceProfile
+    options: SearchOptions
+
+    base_folder = "knowledge_base"
+
+    def match(self, query: str) -> Sequence[KeywordMatch]:
+        if self.coverages is None:
+            raise IndexUnavailable("no L0")
+        entries = [KnowledgeEntry(f"{number}.md", "T", ("k",), None) for number in range(len(self.coverages))]
+        return [
+            KeywordMatch(entry, MatchTier.PARTIAL, 1.0, (), c) for entry, c in zip(entries, self.coverages, strict=True)
+        ]
+
+    def search(self, query: str) -> SearchOutcome:
+        if self.found is None:
+            raise IndexUnavailable("no L1")
+        thresholds = self.options.thresholds
+        candidates = []
+        for rank, evidence in enumerate(self.found):
+            stored = make_chunk("text", path=f"{rank}.md", document_id=f"d{rank}")
+            similarity = self.profile.similarity(evidence, thresholds)
+            level = level_of(similarity, thresholds)
+            candidates.append(Candidate(stored, FusedHit(stored.id, 1.0, rank + 1, None), evidence, similarity, level))
+        return SearchOutcome(tuple(candidates), 1.0, 1.0, None)
+
+    def read(self, path: str) -> Document:
+        kind = self.files[int(path.removesuffix(".md"))]
+        if kind not in TEXTS:
+            raise UserError(f"{path} cannot be read")
+        return DocumentFiles(Path()).parse(path, TEXTS[kind])
+
+
+NEAR = [0.0, 0.5, 0.5 + 1e-9, 0.5 - 1e-9, 1.0, 1.0 + 1e-9, 2.0, 4.0]
+DISTANCES = st.sampled_from(NEAR) | st.floats(0, 4)
+SHARES = st.sampled_from([0.0, MIN_COVERAGE, MIN_COVERAGE - 1e-9, 1.0]) | st.floats(0, 1)
+EVIDENCE = st.builds(CandidateEvidence, DISTANCES, SHARES, SHARES, st.integers(0, 30))
+THRESHOLDS = st.tuples(st.floats(0, 1), st.floats(0, 1)).map(lambda pair: Thresholds(2.0, max(pair), min(pair)))
+KNOWLEDGE = st.builds(
+    Knowledge,
+    coverages=st.none() | st.lists(SHARES, max_size=3).map(tuple),
+    found=st.none() | st.lists(EVIDENCE, max_size=3).map(tuple),
+    files=st.tuples(*[st.sampled_from([*TEXTS, "unreadable"])] * 3),
+    profile=st.sampled_from([BGE_M3, E5_SMALL, USE_MULTILINGUAL]),
+    options=st.builds(SearchOptions, st.just(3), st.just(50), st.just(50), st.just(Thresholds()) | THRESHOLDS),
+)
+
+
+def invocation_of(knowledge: Knowledge, section: str | None) -> Invocation:
+    """The row of one lookup, through JSON as the database keeps it."""
+    lookup = Lookup(
+        keywords=knowledge,  # type: ignore[arg-type]  # a part of the port
+        files=knowledge,  # type: ignore[arg-type]  # a part of the port
+        search=knowledge,  # type: ignore[arg-type]  # a part of VectorSearch
+        options=LookupOptions(2000, MIN_COVERAGE, HintLanguage.EN),
+    )
+    return lookup.run(LookupRequest("query", section_title=section))[1]
+
+
+@example(
+    Knowledge((), (CandidateEvidence(0.5 + 1e-9, 0, 0, 0),), ("with",), BGE_M3, SearchOptions(3, 50, 50, Thresholds())),
+    None,
+)
+@given(KNOWLEDGE, st.sampled_from([None, "S"]))
+def test_t7_recomputing_the_level_from_the_row_gives_the_level(knowledge: Knowledge, section: str | None) -> None:
+    invocation = invocation_of(knowledge, section)
+    details = json.loads(json.dumps(invocation.retrieval_details, ensure_ascii=False, allow_nan=False))
+    level = recompute_level(details)
+    assert level == invocation.relevance_level
+    assert details["level_before_dedup"] == level
+    decision = explain(invocation).decision
+    assert decision.startswith(level or "Not found")
+    assert "although" not in decision
+
+
+@given(KNOWLEDGE)
+def test_g5_the_similarity_of_the_row_is_the_one_that_was_graded(knowledge: Knowledge) -> None:
+    details = invocation_of(knowledge, "S").retrieval_details
+    level, similarity = details["level_before_dedup"], details["l1_top_similarity"]
+    if level is not None and knowledge.found and details["section_candidate"] is not None:
+        assert isinstance(similarity, float)
+        assert level_of(similarity, knowledge.options.thresholds) == RelevanceLevel(str(level))
