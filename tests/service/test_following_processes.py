@@ -148,18 +148,3 @@ def test_s2_the_two_unicode_forms_of_a_name_are_one_document(process: Process) -
     process.wait(lambda: process.finds("bistro", path))
     assert process.documents("unicode") == {path: "INDEXED"}
     assert len(process.embedded("cafeteria")) == 1
-
-
-def test_s2_reading_and_looking_up_cause_no_reconcile(process: Process) -> None:
-    process.write("idle/first.md")
-    process.wait(lambda: process.finds("first", "idle/first.md"))
-    process.write("idle/second.md")
-    process.wait(lambda: process.finds("second", "idle/second.md"))
-    before = process.scans
-    for file in process.root.rglob("*.md"):
-        file.read_bytes()
-    for _ in range(50):
-        process.finds("what is there to say of the first", "idle/first.md")
-    process.write("idle/third.md")
-    process.wait(lambda: process.finds("third", "idle/third.md"))
-    assert process.scans - before <= 3  # of the second, when it was found before its reconcile ended, and of the third
