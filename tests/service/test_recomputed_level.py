@@ -73,6 +73,7 @@ class Knowledge:
         return DocumentFiles(Path()).parse(path, TEXTS[kind])
 
 
+DEFAULTS = SearchOptions(3, 50, 50, Thresholds())
 NEAR = [0.0, 0.5, 0.5 + 1e-9, 0.5 - 1e-9, 1.0, 1.0 + 1e-9, 2.0, 4.0]
 DISTANCES = st.sampled_from(NEAR) | st.floats(0, 4)
 SHARES = st.sampled_from([0.0, MIN_COVERAGE, MIN_COVERAGE - 1e-9, 1.0]) | st.floats(0, 1)
@@ -99,10 +100,14 @@ def invocation_of(knowledge: Knowledge, section: str | None) -> Invocation:
     return lookup.run(LookupRequest("query", section_title=section))[1]
 
 
-@example(
-    Knowledge((), (CandidateEvidence(0.5 + 1e-9, 0, 0, 0),), ("with",), BGE_M3, SearchOptions(3, 50, 50, Thresholds())),
-    None,
+NEARLY = Knowledge((), (CandidateEvidence(0.5 + 1e-9, 0, 0, 0),), ("with",), BGE_M3, DEFAULTS)
+SECOND_HAS_THE_SECTION = Knowledge(
+    (), (CandidateEvidence(0.9, 0, 0, 0), CandidateEvidence(0.1, 0, 0, 0)), ("without", "with"), BGE_M3, DEFAULTS
 )
+
+
+@example(NEARLY, None)
+@example(SECOND_HAS_THE_SECTION, "S")
 @given(KNOWLEDGE, st.sampled_from([None, "S"]))
 def test_t7_recomputing_the_level_from_the_row_gives_the_level(knowledge: Knowledge, section: str | None) -> None:
     invocation = invocation_of(knowledge, section)
@@ -115,6 +120,7 @@ def test_t7_recomputing_the_level_from_the_row_gives_the_level(knowledge: Knowle
     assert "although" not in decision
 
 
+@example(SECOND_HAS_THE_SECTION)
 @given(KNOWLEDGE)
 def test_g5_the_similarity_of_the_row_is_the_one_that_was_graded(knowledge: Knowledge) -> None:
     details = invocation_of(knowledge, "S").retrieval_details
