@@ -97,7 +97,7 @@ class Indexer:
         hashes = self._hash_files(scan.paths, records, changes)
         records = self._rename(records, hashes, scan.paths, changes)
         changes += [self._remove(record) for record in _gone(records, scan)]
-        self._entries.follow_new(records, hashes)
+        self._entries.follow(records, hashes)
         repeated, affected = self._repeated.count(hashes)
         work = {
             path for path, content_hash in hashes.items() if self._chunker.is_stale(records.get(path), content_hash)
@@ -109,7 +109,6 @@ class Indexer:
         self._repeated.keep(repeated, hashes)
         self._rows.end()
         self._rows.repair(passages)
-        self._entries.follow(self._records.documents(), hashes)
         return self._report(changes, scan, passages.embedded, former_model, time.perf_counter() - started)
 
     def index_document(self, path: str, on_progress: OnProgress | None = None) -> DocumentChange:

@@ -67,24 +67,20 @@ class KeywordEntries:
             paths = [*self._held, *(entry.path for entry in self._keywords.entries())]
             self._held = dict.fromkeys(paths, "")
 
-    def follow_new(self, records: Mapping[str, DocumentRecord], hashes: Mapping[str, str]) -> None:
-        """Hold the files of which no version is indexed, as at the start: their vectors may take minutes (U5)."""
+    def follow(self, records: Mapping[str, DocumentRecord], hashes: Mapping[str, str]) -> None:
+        """Hold of the files at hand the indexed version, or any as long as none is: vectors may take minutes (U5).
+
+        A document keeps its entry while its new version is not indexed, or while its file cannot be read.
+        """
         with self._lock:
+            for path in self._held.keys() - records.keys() - hashes.keys():
+                self.forget(path)
             for path, content_hash in hashes.items():
-                if not _indexed_hash(records.get(path)) and content_hash != self._held.get(path):
+                if _indexed_hash(records.get(path)) in (None, content_hash) and content_hash != self._held.get(path):
                     self._reread(path, content_hash)
 
-    def follow(self, records: Mapping[str, DocumentRecord], hashes: Mapping[str, str]) -> None:
-        """Bring L0 to the indexed versions of the files at hand; a document that failed keeps its entry."""
-        with self._lock:
-            for path in self._held.keys() - records.keys():
-                self.forget(path)
-            for path, record in records.items():
-                if record.indexed_hash and record.indexed_hash == hashes.get(path) != self._held.get(path):
-                    self._reread(path, record.indexed_hash)
-
     def follow_others(self, records: Mapping[str, DocumentRecord]) -> None:
-        """``follow_new`` and ``follow`` while another process indexes, whose records are still to come."""
+        """``follow`` while another process indexes, whose records are still to come."""
         try:
             paths = self._files.scan().paths
         except UserError:
