@@ -121,13 +121,18 @@ class InvocationLog:
         ]
 
     def prune(self, keep_days: float, should_stop: Callable[[], bool] = lambda: False) -> int:
-        """Delete the rows that are older than this, with their feedback, until told to stop; how many rows it were."""
+        """Delete the rows that are older than this, with their feedback; how many rows that were.
+
+        ``should_stop`` ends it after the batch at hand.
+        """
         if not self._database.file.exists():
             return 0
         before, pruned = _moment(keep_days), 0
-        while not should_stop() and self._has_older(before):
+        while self._has_older(before):
             with self._database.write() as connection:
                 pruned += connection.execute(_PRUNE, (before, PRUNE_BATCH)).rowcount
+            if should_stop():
+                break
         return pruned
 
     def _has_older(self, before: str) -> bool:

@@ -1,9 +1,11 @@
+import hashlib
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kbapp.domain.errors import UserError
-from kbapp.domain.query import clean_query, clean_text
+from kbapp.domain.query import clean_query, clean_session_id, clean_text
 
 
 @pytest.mark.parametrize(
@@ -38,3 +40,31 @@ def test_cleaning_twice_is_cleaning_once_and_the_result_can_be_encoded(text: str
     cleaned = clean_text(text)
     assert clean_text(cleaned) == cleaned
     cleaned.encode("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("text", "session_id"),
+    [
+        (None, None),
+        ("", None),
+        (" \t\n\x00\u200b", None),
+        ("s1", "s1"),
+        ("  会话 一 ", "会话 一"),
+        ("a\nb\r\n\x1b[31mc\u2028d\ud800", "ab[31mcd"),
+        ("x" * 200, "x" * 200),
+        ("x" * 201, "x" * 180 + "…" + hashlib.sha256(b"x" * 201).hexdigest()[:16]),
+    ],
+)
+def test_m1_a_session_id_is_one_short_line_or_none(text: str | None, session_id: str | None) -> None:
+    assert clean_session_id(text) == session_id
+
+
+def test_m1_long_session_ids_that_begin_alike_stay_apart() -> None:
+    assert clean_session_id("x" * 9_999 + "y") != clean_session_id("x" * 9_999 + "z")
+
+
+@given(st.text(st.characters(exclude_categories=())) | st.text("ab \n", min_size=195, max_size=210))
+def test_m1_cleaning_a_session_id_twice_changes_nothing_more(text: str) -> None:
+    once = clean_session_id(text)
+    assert clean_session_id(once) == once
+    assert once is None or (once.strip() and len(once) <= 200)
