@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import platform
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
@@ -21,6 +22,7 @@ from kbapp.adapters.keyword_index import KeywordIndex
 from kbapp.adapters.milvus_engine import LocalEngine, RemoteEngine
 from kbapp.adapters.milvus_index import MilvusIndex
 from kbapp.adapters.profiles import profile_for
+from kbapp.domain.action_memory import DomainPolicy, RetrievedDocTracker
 from kbapp.domain.chunking import ChunkingOptions
 from kbapp.domain.errors import UserError
 from kbapp.domain.frontmatter import FrontmatterAliases
@@ -37,6 +39,7 @@ from kbapp.service.indexing import Indexer
 from kbapp.service.knowledge_base import KnowledgeBase, Parts
 from kbapp.service.lookup import Lookup, LookupOptions
 from kbapp.service.repeated_lines import RepeatedLines
+from kbapp.service.sessions import Sessions
 from kbapp.service.telemetry import Telemetry
 from kbapp.service.vector_search import SearchOptions, VectorSearch
 from kbapp.settings import Settings
@@ -134,6 +137,7 @@ def open_knowledge_base(
             keywords=keywords,
             lookup=Lookup(keywords=keywords, files=files, search=search, options=_lookup_options(settings)),
             telemetry=telemetry,
+            sessions=_sessions(settings, telemetry),
             indexer=indexer,
             documents=Documents(files=files, records=records, indexer=indexer, index_lock=index_lock),
             health=health,
@@ -149,6 +153,14 @@ def _open_watch(folder: Path, on_change: Callable[[], None]) -> FolderWatch:
     from kbapp.adapters.watcher import FolderWatcher  # 80 ms, for processes that stay
 
     return FolderWatcher(folder, on_change)
+
+
+def _sessions(settings: Settings, telemetry: Telemetry) -> Sessions:
+    session = settings.session
+    tracker = RetrievedDocTracker(
+        idle_seconds=session.idle_minutes * 60, max_sessions=session.max_sessions, clock=time.monotonic
+    )
+    return Sessions(tracker, telemetry.log, session.idle_minutes)
 
 
 def _settings(knowledge_base: Settings | Path | str | None) -> Settings:
@@ -227,6 +239,7 @@ def _lookup_options(settings: Settings) -> LookupOptions:
     return LookupOptions(
         max_query_characters=retrieval.query.max_characters,
         min_coverage=retrieval.l0.min_coverage,
+        domain_policy=DomainPolicy(retrieval.dedup.domain_policy),
         language=HintLanguage(retrieval.hint_language),
     )
 

@@ -106,6 +106,19 @@ class NormalizationSettings(Group):
     reference_threshold: Share = Field(0.5, description="similarity from which a result is a REFERENCE")
 
 
+class DedupSettings(Group):
+    """What happens when a session asks again."""
+
+    domain_policy: Literal["off", "warn", "block"] = Field("block", description="a domain asked for again")
+
+
+class SessionSettings(Group):
+    """The memory of what a session was given."""
+
+    idle_minutes: Annotated[float, Field(gt=0)] = Field(15, description="a session without a call is forgotten")
+    max_sessions: Count = Field(1024, description="sessions kept in memory at most")
+
+
 class RetrievalSettings(Group):
     """The lookup."""
 
@@ -114,6 +127,7 @@ class RetrievalSettings(Group):
     fusion: FusionSettings = FusionSettings()
     query: QuerySettings = QuerySettings()
     normalization: NormalizationSettings = NormalizationSettings()
+    dedup: DedupSettings = DedupSettings()
     hint_language: Literal["zh", "en"] = Field("zh", description="language of hints and messages to the executor")
 
 
@@ -149,6 +163,7 @@ class Settings(Group):
     embedding: EmbeddingSettings = EmbeddingSettings()
     chunking: ChunkingSettings = ChunkingSettings()
     retrieval: RetrievalSettings = RetrievalSettings()
+    session: SessionSettings = SessionSettings()
     watch: WatchSettings = WatchSettings()
     telemetry: TelemetrySettings = TelemetrySettings()
 

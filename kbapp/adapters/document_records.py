@@ -22,7 +22,7 @@ _MAX_PARAMETERS = 500  # SQLite's own limit is 999 in old builds
 
 _CHUNK_COLUMNS = (
     "chunk.id, document_id, file_path, chunk.content_hash, chunk_index, total_chunks, content, embedded_text,"
-    " chunk.title, breadcrumb, heading_h1, heading_h2, heading_h3, first_line, last_line"
+    " chunk.title, breadcrumb, heading_h1, heading_h2, heading_h3, first_line, last_line, indexed_hash"
 )
 
 
@@ -219,4 +219,5 @@ def _chunk(row: sqlite3.Row) -> StoredChunk:
             heading_h3=row["heading_h3"],
             lines=(row["first_line"], row["last_line"]),
         ),
+        document_hash=row["indexed_hash"] or "",
     )

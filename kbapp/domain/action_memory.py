@@ -48,6 +48,14 @@ class GivenText:
     text: str
 
 
+class CallOutcome(StrEnum):
+    """What became of a call, as far as the memory cares."""
+
+    GIVEN = "given"
+    WITHHELD = "withheld"
+    MISSED = "missed"
+
+
 @dataclass(frozen=True, slots=True)
 class EarlierCall:
     """A call of this session, as far as later ones need it; ``domains`` also has those that were only mentioned."""
@@ -58,6 +66,7 @@ class EarlierCall:
     missing_dimension: str | None
     domains: tuple[str, ...]
     given: tuple[GivenText, ...]
+    outcome: CallOutcome = CallOutcome.GIVEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +92,25 @@ class SessionMemory:
             for text in call.given:
                 found.setdefault(text.domain, {})[text.document] = None
         return {domain: tuple(documents) for domain, documents in found.items()}
+
+    @property
+    def misses_in_a_row(self) -> int:
+        """How many calls missed since the last one that gave something (M7)."""
+        count = 0
+        for call in reversed(self.calls):
+            if call.outcome is CallOutcome.GIVEN:
+                break
+            count += call.outcome is CallOutcome.MISSED
+        return count
+
+    def repeats_of(self, query: str) -> int:
+        """How often this very query was withheld before (M5)."""
+        wanted = query.casefold()
+        return sum(call.outcome is CallOutcome.WITHHELD and call.query.casefold() == wanted for call in self.calls)
+
+    def has_given_document(self, document: str) -> bool:
+        """Whether text of the document was given."""
+        return any(text.document == document for call in self.calls for text in call.given)
 
     def call_that_gave(self, offer: GivenText) -> EarlierCall | None:
         """The call that gave the offered document, as it still is, or the same text from another one (M3)."""
@@ -120,6 +148,9 @@ class SessionMemory:
             return False
         earlier = [text for call in self.calls for text in (call.query, call.missing_dimension) if text]
         return not any(_share_words(dimension, text) for text in earlier)
+
+
+NO_MEMORY = SessionMemory()
 
 
 @dataclass(frozen=True, slots=True)

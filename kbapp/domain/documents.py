@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import PurePosixPath
 
@@ -110,6 +110,7 @@ class StoredChunk:
     path: str
     content_hash: str
     chunk: Chunk
+    document_hash: str = field(default="", compare=False)  # of the document's bytes; not part of what a row holds
 
     @property
     def domain(self) -> str:

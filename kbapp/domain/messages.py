@@ -13,6 +13,10 @@ L0_UNAVAILABLE = "l0_unavailable"
 L1_UNAVAILABLE = "l1_unavailable"
 FULL_TEXT_UNAVAILABLE = "full_text_unavailable"
 FILE_UNREADABLE = "file_unreadable"
+STOP_SEARCHING = "stop_searching"
+DOCUMENT_GIVEN = "document_given"
+DOMAIN_GIVEN = "domain_given"
+REPEATED_AGAIN = "repeated_again"
 
 _TEXTS: Mapping[str, Mapping[HintLanguage, str]] = {
     NOT_FOUND: {
@@ -44,6 +48,40 @@ _TEXTS: Mapping[str, Mapping[HintLanguage, str]] = {
     FILE_UNREADABLE: {
         HintLanguage.ZH: "命中文档的正文暂时无法读取，仅返回概要：{reason}",
         HintLanguage.EN: "The text of the matching document cannot be read now, only its summary is given: {reason}",
+    },
+    STOP_SEARCHING: {
+        HintLanguage.ZH: "已连续 {count} 次没有命中：请停止检索，依据已有信息回答，并说明缺少的部分",
+        HintLanguage.EN: "{count} searches in a row found nothing: stop searching, answer with what you have",
+    },
+    DOCUMENT_GIVEN: {
+        HintLanguage.ZH: (
+            "该内容已在本会话提供过（{time} 的查询“{query}”，来源 {source}），请直接使用；"
+            "要更深入，请用 section_title 指定其中一节：{sections}；或用 missing_dimension 指明缺少的维度"
+        ),
+        HintLanguage.EN: (
+            "This was given in this session (query “{query}” at {time}, source {source}): use it. To go deeper, name"
+            " one of its sections with section_title: {sections}; or the missing dimension with missing_dimension"
+        ),
+    },
+    DOMAIN_GIVEN: {
+        HintLanguage.ZH: (
+            "本会话已就此从同一领域取得高度相关的内容（{time} 的查询“{query}”，来源 {source}），请直接使用；"
+            "确实缺少某个维度时，请用 missing_dimension 指明，或用 section_title 指定一节：{sections}"
+        ),
+        HintLanguage.EN: (
+            "This session already has highly relevant content of this domain on it (query “{query}” at {time},"
+            " source {source}): use it. If a dimension is really missing, name it with missing_dimension,"
+            " or a section with section_title: {sections}"
+        ),
+    },
+    REPEATED_AGAIN: {
+        HintLanguage.ZH: (
+            "这是对同一查询的第 {count} 次重复，不会再返回内容：请停止检索，用 {time} 已提供的内容（来源 {source}）作答"
+        ),
+        HintLanguage.EN: (
+            "Repeat number {count} of the same query; nothing more will be returned:"
+            " stop searching and answer with what was given at {time} (source {source})"
+        ),
     },
 }
 

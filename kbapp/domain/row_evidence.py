@@ -54,6 +54,7 @@ class RowEvidence:
 
     matches: tuple[KeywordEvidence, ...]
     min_coverage: float
+    goes_deeper: bool
     candidates: tuple[GradedCandidate, ...]
     profile: RelevanceProfile
     thresholds: Thresholds
@@ -62,8 +63,8 @@ class RowEvidence:
 
     @property
     def is_confident(self) -> bool:
-        """Whether L0 alone answers: one match that covers enough of the query (Q1, K11)."""
-        return len(self.matches) == 1 and self.matches[0].coverage >= self.min_coverage
+        """Whether L0 alone answers: one match that covers enough of the query (Q1, K11), asked for as a whole."""
+        return not self.goes_deeper and len(self.matches) == 1 and self.matches[0].coverage >= self.min_coverage
 
     @property
     def decisive(self) -> GradedCandidate | None:
@@ -81,6 +82,7 @@ def row_evidence(details: dict[str, JsonValue]) -> RowEvidence | None:
         return RowEvidence(
             matches=tuple(_match(row) for row in _rows(details["l0_matches"])),
             min_coverage=_number(details["min_coverage"]),
+            goes_deeper=bool(details.get("goes_deeper")),
             candidates=candidates,
             profile=_profile(details["profile"]),
             thresholds=Thresholds(**{name: _number(value) for name, value in _row(details["thresholds"]).items()}),

@@ -1,14 +1,16 @@
-"""What was found into what is given: summaries, sections, chunks, and the level of it (Q1–Q6, G2)."""
+"""What was found into what could be given, best first: summaries, sections, chunks (Q1–Q6, G2, G7)."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from kbapp.domain import messages
-from kbapp.domain.documents import Document, source_of
+from kbapp.domain.action_memory import GivenText
+from kbapp.domain.documents import Document, domain_of, source_of
 from kbapp.domain.errors import UserError
+from kbapp.domain.hashing import text_hash
 from kbapp.domain.keyword_matching import KeywordMatch
 from kbapp.domain.lookup_result import Confidence, PrimaryResult, SupplementResult
 from kbapp.domain.ports import DocumentFiles
@@ -20,10 +22,12 @@ from kbapp.service.vector_search import Candidate
 
 logger = logging.getLogger("kbapp.lookup")
 
+SUMMARY_ALTERNATIVES = 3  # files that are read for the case that the best match was given before
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is given, and why it has its level.
+    """What is given; ``given`` is the body text in it, ``mentioned`` are the documents that it names besides.
 
     ``section_from``: the L1 candidate whose document has the section that was asked for; it need not be the best one.
     """
@@ -33,121 +37,172 @@ class Answer:
     level: RelevanceLevel | None = None
     message: str | None = None
     problem: str | None = None
-    given: tuple[str, ...] = ()
+    given: GivenText | None = None
+    mentioned: tuple[str, ...] = ()
     section_from: Candidate | None = None
+    similarity: float | None = None  # of the L1 candidate that the supplement comes from
 
     @property
-    def found(self) -> bool:
-        """Whether anything was found."""
-        return self.level is not None
+    def domains(self) -> tuple[str, ...]:
+        """The domains of all documents in the answer, the primary's first."""
+        paths = [*self.mentioned, *([self.given.document] if self.given else [])]
+        return tuple(dict.fromkeys(domain_of(path) for path in paths))
 
 
 class Answerer:
-    """Chooses and words an answer; reads the file of a document that is given. Thread-safe."""
+    """Words what was found; reads the file of a document that may be given. Thread-safe."""
 
     def __init__(self, files: DocumentFiles, language: HintLanguage) -> None:
         self._files = files
         self._language = language
 
-    def answer(self, findings: Findings, section: str) -> Answer:
-        """What to give of what was found; a ``section`` title asks for that section alone (Q6)."""
+    def answers(self, findings: Findings, section: str) -> Iterator[Answer]:
+        """What could be given, best first, made when asked for; a ``section`` title asks for that section alone."""
         if section:
-            return self._answer_with_section(findings, section)
-        if findings.confident:
-            return self._answer_with_document(findings.matches[0], Confidence.HIGH, RelevanceLevel.PRECISE)
-        if findings.matches and not findings.results:
-            return self._answer_with_document(findings.matches[0], Confidence.LOW, RelevanceLevel.REFERENCE)
-        if not findings.results:
-            return Answer(message=messages.message(messages.NOT_FOUND, self._language))
-        best = findings.results[0]
-        answer = Answer(
-            supplement=self._supplement(best, best.stored.chunk.content), level=best.level, given=(best.stored.path,)
-        )
-        return self._with_metadata(answer, findings.matches) if findings.matches else answer
+            yield from self._section_answers(findings, section)
+        elif findings.confident:
+            yield self._summary(findings.matches[0], Confidence.HIGH, RelevanceLevel.PRECISE)
+        elif findings.results:
+            yield from self._chunk_answers(findings)
+        else:
+            for match in findings.matches[:SUMMARY_ALTERNATIVES]:
+                yield self._summary(match, Confidence.LOW, RelevanceLevel.REFERENCE)
+
+    def sections_of(self, path: str) -> tuple[str, ...]:
+        """The sections of a document that was given; none when it cannot be read any more."""
+        try:
+            return available_sections(self._files.read(path))
+        except UserError:
+            return ()
+
+    def _chunk_answers(self, findings: Findings) -> Iterator[Answer]:
+        for candidate in findings.alternatives:
+            chunk = candidate.stored.chunk
+            answer = Answer(
+                supplement=self._supplement(candidate, chunk.content),
+                level=candidate.level,
+                given=_chunk_text(candidate, chunk.content, candidate.stored.id),
+                similarity=candidate.similarity,
+            )
+            yield self._with_metadata(answer, findings.matches) if findings.matches else answer
 
     def _with_metadata(self, answer: Answer, matches: Sequence[KeywordMatch]) -> Answer:
         """Several L0 matches beside an L1 result: a summary from memory, no file is read (Q2)."""
         entry = matches[0].entry
         primary = self._primary(matches[0], metadata_summary(entry), Confidence.LOW, None)
         text = messages.message(messages.AMBIGUOUS_MATCH, self._language, count=len(matches))
-        return replace(answer, primary=primary, message=text, given=(entry.path, *answer.given))
+        return replace(answer, primary=primary, message=text, mentioned=(entry.path,))
 
-    def _answer_with_document(self, match: KeywordMatch, confidence: Confidence, level: RelevanceLevel) -> Answer:
+    def _summary(self, match: KeywordMatch, confidence: Confidence, level: RelevanceLevel) -> Answer:
         """The compact summary of a document (Q4); its metadata alone when the file cannot be read."""
         path = match.entry.path
         try:
             document = self._files.read(path)
         except UserError as error:
             logger.warning("[L0 主结果] %s", error)
-            primary = self._primary(match, metadata_summary(match.entry), confidence, None)
-            return Answer(
-                primary=primary, level=level, given=(path,), problem=self._degraded(messages.FILE_UNREADABLE, error)
-            )
+            return self._unreadable_match(match, confidence, level, error)
         keyword = next((matched.keyword for matched in match.matched if not matched.is_title), None)
         summary = compact_summary(match.entry, document, keyword)
-        return Answer(
-            primary=self._primary(match, summary, confidence, available_sections(document)), level=level, given=(path,)
-        )
+        primary = self._primary(match, summary, confidence, available_sections(document))
+        return Answer(primary=primary, level=level, given=_document_text(document, level, summary, ""))
 
-    def _answer_with_section(self, findings: Findings, title: str) -> Answer:
-        """One section of the document that the query found; its list of sections when it has none of that name (Q6)."""
+    def _unreadable_match(
+        self, match: KeywordMatch, confidence: Confidence, level: RelevanceLevel, error: UserError
+    ) -> Answer:
+        primary = self._primary(match, metadata_summary(match.entry), confidence, None)
+        return Answer(primary=primary, level=level, mentioned=(match.entry.path,), problem=self._unreadable(error))
+
+    def _section_answers(self, findings: Findings, title: str) -> Iterator[Answer]:
+        """The section of the document that the query found; its list of sections when it has none of that name (Q6)."""
         if findings.confident or (findings.matches and not findings.results):
-            match = findings.matches[0]
-            level = RelevanceLevel.PRECISE if findings.confident else RelevanceLevel.REFERENCE
-            confidence = Confidence.HIGH if findings.confident else Confidence.LOW
-            try:
-                document = self._files.read(match.entry.path)
-            except UserError as error:
-                return Answer(problem=self._degraded(messages.FILE_UNREADABLE, error))
-            text, note = self._section_of(document, title)
-            primary = self._primary(match, text, confidence, available_sections(document))
-            return Answer(primary=primary, level=level, message=note, given=(document.path,))
-        return self._answer_with_found_section(findings.results, title)
+            yield self._section_of_match(findings.matches[0], title, confident=findings.confident)
+        else:
+            yield from self._sections_of_results(findings.results, title)
 
-    def _answer_with_found_section(self, results: Sequence[Candidate], title: str) -> Answer:
-        """The section from the best L1 result whose document has it; else the sections of the best one."""
-        documents = []
+    def _section_of_match(self, match: KeywordMatch, title: str, *, confident: bool) -> Answer:
+        level = RelevanceLevel.PRECISE if confident else RelevanceLevel.REFERENCE
+        confidence = Confidence.HIGH if confident else Confidence.LOW
+        path = match.entry.path
+        try:
+            document = self._files.read(path)
+        except UserError as error:
+            logger.warning("[L0 主结果] %s", error)
+            return self._unreadable_match(match, confidence, level, error)
+        section = _find_section(document, title)
+        text = section.text if section else ""
+        primary = self._primary(match, text, confidence, available_sections(document))
+        answer = Answer(primary=primary, level=level)
+        if section is None:
+            return replace(answer, message=self._no_section(document, title), mentioned=(path,))
+        return replace(answer, given=_document_text(document, level, text, f"section:{section.title}"))
+
+    def _sections_of_results(self, results: Sequence[Candidate], title: str) -> Iterator[Answer]:
+        """The section from each L1 result whose document has it; else the sections of the best one."""
+        documents: dict[str, tuple[Candidate, Document]] = {}
+        problem: str | None = None
         for candidate in results:
+            path = candidate.stored.path
             try:
-                documents.append((candidate, self._files.read(candidate.stored.path)))
+                documents.setdefault(path, (candidate, self._files.read(path)))
             except UserError as error:
                 logger.warning("[L1 补充] %s", error)
-        if not documents:
-            return Answer(message=messages.message(messages.NOT_FOUND, self._language))
-        candidate, document = next(
-            ((candidate, document) for candidate, document in documents if _find_section(document, title)), documents[0]
-        )
-        text, note = self._section_of(document, title)
-        return Answer(
-            supplement=self._supplement(candidate, text),
-            level=candidate.level,
-            message=note,
-            given=(document.path,),
-            section_from=candidate,
-        )
+                problem = self._unreadable(error)
+        if results and not documents:
+            best = results[0]
+            chunk = best.stored.chunk
+            given = _chunk_text(best, chunk.content, best.stored.id)
+            yield Answer(
+                supplement=self._supplement(best, chunk.content), level=best.level, given=given, problem=problem
+            )
+        found = [(candidate, document, _find_section(document, title)) for candidate, document in documents.values()]
+        for candidate, document, section in found:
+            if section and candidate.level:
+                yield Answer(
+                    supplement=self._supplement(candidate, section.text),
+                    level=candidate.level,
+                    given=_document_text(document, candidate.level, section.text, f"section:{section.title}"),
+                    section_from=candidate,
+                    similarity=candidate.similarity,
+                )
+        if found and not any(section for _, _, section in found):
+            candidate, document, _ = found[0]
+            yield Answer(
+                supplement=self._supplement(candidate, ""),
+                level=candidate.level,
+                message=self._no_section(document, title),
+                mentioned=(document.path,),
+                section_from=candidate,
+                similarity=candidate.similarity,
+            )
 
-    def _section_of(self, document: Document, title: str) -> tuple[str, str | None]:
-        found = _find_section(document, title)
-        if found is not None:
-            return found.text, None
+    def _no_section(self, document: Document, title: str) -> str:
         names = " / ".join(available_sections(document)) or "–"
-        note = messages.message(messages.NO_SUCH_SECTION, self._language, section=title, sections=names)
-        return "", note
+        return messages.message(messages.NO_SUCH_SECTION, self._language, section=title, sections=names)
 
     def _primary(
         self, match: KeywordMatch, content: str, confidence: Confidence, sections: tuple[str, ...] | None
     ) -> PrimaryResult:
-        return PrimaryResult(content, self._source(match.entry.path), match.entry.title, confidence, sections)
+        source = source_of(self._files.base_folder, match.entry.path)
+        return PrimaryResult(content, source, match.entry.title, confidence, sections)
 
     def _supplement(self, candidate: Candidate, content: str) -> SupplementResult:
         chunk = candidate.stored.chunk
-        return SupplementResult(content, self._source(candidate.stored.path), chunk.title, chunk.breadcrumb)
+        source = source_of(self._files.base_folder, candidate.stored.path)
+        return SupplementResult(content, source, chunk.title, chunk.breadcrumb)
 
-    def _source(self, path: str) -> str:
-        return source_of(self._files.base_folder, path)
+    def _unreadable(self, error: UserError) -> str:
+        return messages.message(messages.FILE_UNREADABLE, self._language, reason=error)
 
-    def _degraded(self, key: str, reason: object) -> str:
-        return messages.message(key, self._language, reason=reason)
+
+def _chunk_text(candidate: Candidate, text: str, part: str) -> GivenText | None:
+    stored = candidate.stored
+    if candidate.level is None:
+        return None
+    return GivenText(stored.path, stored.domain, candidate.level, stored.document_hash, text_hash(text), part, text)
+
+
+def _document_text(document: Document, level: RelevanceLevel, text: str, part: str) -> GivenText:
+    return GivenText(document.path, document.domain, level, document.content_hash, text_hash(text), part, text)
 
 
 def _find_section(document: Document, title: str) -> SectionText | None:

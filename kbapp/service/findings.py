@@ -19,11 +19,15 @@ class KeywordOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """Everything that one query found, before anything is chosen."""
+    """Everything that one query found, before anything is chosen.
+
+    ``goes_deeper``: it names a new dimension of the only matching document, which was given before: L1 looks further.
+    """
 
     query: str
     keywords: KeywordOutcome
     confident: bool
+    goes_deeper: bool
     search: SearchOutcome | None
     search_problem: str | None
 
@@ -42,3 +46,8 @@ class Findings:
     def results(self) -> tuple[Candidate, ...]:
         """The L1 candidates that are good enough to be given."""
         return self.search.results if self.search else ()
+
+    @property
+    def alternatives(self) -> tuple[Candidate, ...]:
+        """All L1 candidates that are good enough to be given, the results first."""
+        return self.search.alternatives if self.search else ()

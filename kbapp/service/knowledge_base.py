@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
+from kbapp.domain.action_memory import SessionMemory
 from kbapp.domain.documents import DocumentRecord, KnowledgeEntry, StoredChunk
 from kbapp.domain.errors import IndexUnavailable, UserError
 from kbapp.domain.invocation import Invocation, Outcome
 from kbapp.domain.lookup_result import LookupResult
 from kbapp.domain.ports import DocumentFiles, DocumentRecords, KeywordIndex
+from kbapp.domain.query import clean_session_id
 from kbapp.domain.relevance import RelevanceLevel
 from kbapp.domain.telemetry import Feedback, InvocationFilter, SqlResult, Verdict
 from kbapp.service.documents import Documents, IndexLock, UploadResult
@@ -22,6 +24,7 @@ from kbapp.service.health import Health, HealthCheck
 from kbapp.service.index_report import IndexReport, OnProgress
 from kbapp.service.indexing import Indexer
 from kbapp.service.lookup import Lookup, LookupRequest
+from kbapp.service.sessions import Sessions
 from kbapp.service.telemetry import Telemetry
 
 logger = logging.getLogger("kbapp")
@@ -36,6 +39,7 @@ class Parts:
     keywords: KeywordIndex
     lookup: Lookup
     telemetry: Telemetry
+    sessions: Sessions
     indexer: Indexer
     documents: Documents
     health: HealthCheck
@@ -71,7 +75,25 @@ class KnowledgeBase:
 
     def explained_lookup(self, request: LookupRequest) -> tuple[LookupResult, Invocation]:
         """``lookup`` together with the telemetry row that explains it; the row is kept, also of a refused request."""
-        return self._parts.telemetry.recorded(request, self._parts.lookup.run)
+        return self._parts.telemetry.recorded(request, self._lookup_in_session)
+
+    def _lookup_in_session(self, request: LookupRequest) -> tuple[LookupResult, Invocation]:
+        with self._parts.sessions.turn(request.session_id) as memory:
+            outcome = self._parts.lookup.run(request, memory)
+            self._parts.sessions.add(request.session_id, outcome.call)
+        return outcome.result, outcome.invocation
+
+    def session(self, session_id: str) -> SessionMemory:
+        """What a session was given so far; empty when nothing is known of it or it was idle for too long."""
+        session = clean_session_id(session_id)
+        return self._parts.sessions.memory(session) if session else SessionMemory()
+
+    def clear_session(self, session_id: str) -> None:
+        """Forget what a session was given; the clear is a row of the telemetry."""
+        session = clean_session_id(session_id)
+        if session:
+            self._parts.sessions.clear(session)
+            self._parts.telemetry.record_clear(session)
 
     def reindex(self, on_progress: OnProgress | None = None, *, wait_seconds: float = 3600) -> IndexReport:
         """Bring all indexes in line with the files and compare them; waits while another process does so.

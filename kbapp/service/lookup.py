@@ -5,25 +5,38 @@ from __future__ import annotations
 import logging
 import secrets
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kbapp.domain import messages
-from kbapp.domain.documents import JsonValue, domain_of
+from kbapp.domain.action_memory import (
+    NO_MEMORY,
+    DedupRequest,
+    DomainPolicy,
+    EarlierCall,
+    SessionMemory,
+    Withhold,
+    decide,
+)
+from kbapp.domain.documents import JsonValue, source_of
 from kbapp.domain.errors import IndexUnavailable
 from kbapp.domain.invocation import TOOL_NAME, Invocation, outcome_of
 from kbapp.domain.keyword_matching import KeywordMatch
-from kbapp.domain.lookup_result import LookupResult
+from kbapp.domain.lookup_result import DedupReason, LookupResult
 from kbapp.domain.ports import DocumentFiles, KeywordIndex
 from kbapp.domain.query import clean_query, clean_text
-from kbapp.domain.relevance import HINTS, HintLanguage
+from kbapp.domain.relevance import HINTS, HintLanguage, RelevanceLevel
 from kbapp.service.answering import Answer, Answerer
 from kbapp.service.clock import now
 from kbapp.service.findings import Findings, KeywordOutcome
+from kbapp.service.given import call_of, given_details
 from kbapp.service.lookup_details import Grading, retrieval_details
 from kbapp.service.lookup_log import log_answer, log_confidence, log_keyword_matches, log_search
 from kbapp.service.vector_search import SearchOutcome, VectorSearch
 
 logger = logging.getLogger("kbapp.lookup")
+
+ALTERNATIVES = 7  # candidates beyond top-k that are graded when the session was given something
+MISSES_TO_STOP = 3  # in a row (M7)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +45,7 @@ class LookupOptions:
 
     max_query_characters: int
     min_coverage: float
+    domain_policy: DomainPolicy
     language: HintLanguage
 
 
@@ -46,8 +60,26 @@ class LookupRequest:
     force: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class LookupOutcome:
+    """The answer, the row that explains it, and what the session's memory keeps of it."""
+
+    result: LookupResult
+    invocation: Invocation
+    call: EarlierCall
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """What the executor gets, and the answer as it was before anything was withheld."""
+
+    answer: Answer
+    found: Answer
+    withheld: Withhold | None = None
+
+
 class Lookup:
-    """The tool ``lookup_knowledge``. Thread-safe; keeps nothing between calls."""
+    """The tool ``lookup_knowledge``. Thread-safe; keeps nothing between calls: the memory comes with each one."""
 
     def __init__(
         self, *, keywords: KeywordIndex, files: DocumentFiles, search: VectorSearch, options: LookupOptions
@@ -56,28 +88,89 @@ class Lookup:
         self._search = search
         self._options = options
         self._answerer = Answerer(files, options.language)
+        self._base_folder = files.base_folder
 
-    def run(self, request: LookupRequest) -> tuple[LookupResult, Invocation]:
-        """Answer one query; the invocation holds everything that the result hides.
+    def run(self, request: LookupRequest, memory: SessionMemory = NO_MEMORY) -> LookupOutcome:
+        """Answer one query of a session with this memory.
 
         Raises:
             UserError: the query is empty or too long.
         """
         started = time.perf_counter()
-        query = clean_query(request.query, self._options.max_query_characters)
-        findings = self._find(query)
-        answer = self._answerer.answer(findings, clean_text(request.section_title or ""))
-        result = self._result(findings, answer)
-        log_answer(logger, result, findings.results)
-        details = retrieval_details(findings, answer, result, self._grading)
-        return result, self._invocation(request, findings, result, details, started)
+        asked = self._clean(request)
+        findings = self._find(asked, memory)
+        choice = self._choose(findings, asked, memory)
+        result = self._result(findings, choice, memory)
+        log_answer(logger, result, choice.answer.similarity)
+        details = retrieval_details(findings, choice.found, result, self._grading)
+        details |= given_details(choice.answer)
+        invocation = self._invocation(request, asked, findings, result, details, started)
+        return LookupOutcome(result, invocation, call_of(invocation, choice.answer))
 
-    def _find(self, query: str) -> Findings:
-        keywords = self._match(query)
-        confident = len(keywords.matches) == 1 and keywords.matches[0].coverage >= self._options.min_coverage
+    def _clean(self, request: LookupRequest) -> DedupRequest:
+        return DedupRequest(
+            clean_query(request.query, self._options.max_query_characters),
+            clean_text(request.section_title or ""),
+            clean_text(request.missing_dimension or ""),
+            request.force,
+        )
+
+    def _find(self, asked: DedupRequest, memory: SessionMemory) -> Findings:
+        keywords = self._match(asked.query)
+        unique = len(keywords.matches) == 1 and keywords.matches[0].coverage >= self._options.min_coverage
+        # A new dimension of a document that was given asks for more than its summary.
+        is_new = memory.is_new_dimension(asked.query, asked.dimension)
+        goes_deeper = unique and is_new and memory.has_given_document(keywords.matches[0].entry.path)
+        confident = unique and not goes_deeper
         log_confidence(logger, keywords.matches, confident=confident)
-        search, problem = (None, None) if confident else self._search_vectors(query)
-        return Findings(query, keywords, confident, search, problem)
+        if confident:
+            return Findings(asked.query, keywords, confident, goes_deeper, None, None)
+        text = f"{asked.query} {asked.dimension}" if is_new else asked.query
+        search, problem = self._search_vectors(text, ALTERNATIVES if memory.calls else 0)
+        return Findings(asked.query, keywords, confident, goes_deeper, search, problem)
+
+    def _choose(self, findings: Findings, asked: DedupRequest, memory: SessionMemory) -> _Choice:
+        """The best answer that the session was not given (M3, M4); none found: a miss (Q3, M7)."""
+        answers = self._answerer.answers(findings, asked.section)
+        best = next(answers, None)
+        if best is None:
+            missed = Answer(message=self._miss_message(memory))
+            return _Choice(missed, missed)
+        if best.given is None or not memory.calls:
+            return _Choice(best, best)
+        offered = [best, *(answer for answer in answers if answer.given)]
+        offers = [answer.given for answer in offered if answer.given]
+        decision = decide(memory, asked, offers, self._options.domain_policy)
+        if isinstance(decision, Withhold):
+            message = self._withheld_message(decision, asked, memory)
+            return _Choice(Answer(level=RelevanceLevel.DEDUPED, message=message), best, decision)
+        chosen = offered[decision.index]
+        if decision.warning:
+            warned = Withhold(DedupReason.DOMAIN_RETRIEVED, decision.warning)
+            chosen = replace(chosen, message=self._withheld_message(warned, asked, memory))
+        return _Choice(chosen, chosen)
+
+    def _miss_message(self, memory: SessionMemory) -> str:
+        misses = memory.misses_in_a_row + 1
+        if misses >= MISSES_TO_STOP:
+            return messages.message(messages.STOP_SEARCHING, self._options.language, count=misses)
+        return messages.message(messages.NOT_FOUND, self._options.language)
+
+    def _withheld_message(self, withheld: Withhold, asked: DedupRequest, memory: SessionMemory) -> str:
+        """Which earlier call gave it, and how to go on; at a second repeat of one query, that there is no more (M5)."""
+        earlier = withheld.earlier
+        document = earlier.given[0].document if earlier.given else ""
+        repeats = memory.repeats_of(asked.query)
+        key = messages.DOCUMENT_GIVEN if withheld.reason is DedupReason.DOC_RETRIEVED else messages.DOMAIN_GIVEN
+        return messages.message(
+            messages.REPEATED_AGAIN if repeats else key,
+            self._options.language,
+            query=earlier.query,
+            time=earlier.created_at,
+            source=source_of(self._base_folder, document),
+            sections=" / ".join(self._answerer.sections_of(document)) or "–",
+            count=repeats + 1,
+        )
 
     def _match(self, query: str) -> KeywordOutcome:
         start = time.perf_counter()
@@ -92,26 +185,27 @@ class Lookup:
         log_keyword_matches(logger, len(matches), milliseconds)
         return KeywordOutcome(matches, milliseconds, problem)
 
-    def _search_vectors(self, query: str) -> tuple[SearchOutcome | None, str | None]:
+    def _search_vectors(self, query: str, alternatives: int) -> tuple[SearchOutcome | None, str | None]:
         try:
-            outcome = self._search.search(query)
+            outcome = self._search.search(query, alternatives=alternatives)
         except IndexUnavailable as error:
             logger.warning("[L1 语义检索] 失败: %s", error)
             return None, str(error)
         log_search(logger, outcome)
         return outcome, None
 
-    def _result(self, findings: Findings, answer: Answer) -> LookupResult:
+    def _result(self, findings: Findings, choice: _Choice, memory: SessionMemory) -> LookupResult:
+        answer = choice.answer
         level = answer.level
         return LookupResult(
-            found=answer.found,
+            found=level is not None,
             primary=answer.primary,
             supplement=answer.supplement,
             relevance_level=level,
             completeness_hint=HINTS[self._options.language][level] if level else None,
-            retrieved_domains=tuple(dict.fromkeys(domain_of(path) for path in answer.given)),
+            retrieved_domains=tuple(dict.fromkeys([*memory.domains, *answer.domains])),
             message=answer.message,
-            dedup_reason=None,
+            dedup_reason=choice.withheld.reason if choice.withheld else None,
             degraded=self._degradation(findings, answer),
             invocation_id=secrets.token_hex(8),
         )
@@ -138,6 +232,7 @@ class Lookup:
     def _invocation(
         self,
         request: LookupRequest,
+        asked: DedupRequest,
         findings: Findings,
         result: LookupResult,
         details: dict[str, JsonValue],
@@ -148,9 +243,9 @@ class Lookup:
             id=result.invocation_id,
             session_id=request.session_id,
             tool_name=TOOL_NAME,
-            query=findings.query,
-            section_title=clean_text(request.section_title or "") or None,
-            missing_dimension=clean_text(request.missing_dimension or "") or None,
+            query=asked.query,
+            section_title=asked.section or None,
+            missing_dimension=asked.dimension or None,
             created_at=now(),
             duration_ms=round((time.perf_counter() - started) * 1000, 3),
             l0_ms=round(findings.keywords.milliseconds, 3),

@@ -33,13 +33,14 @@ def retrieval_details(
 
     ``answer`` is the one before anything is withheld.
     """
-    candidates = findings.search.candidates if findings.search else ()
+    candidates = findings.search.candidates[: findings.search.top_k] if findings.search else ()
     graded = answer.section_from or next(iter(findings.results or candidates), None)
     distances = [candidate.evidence.distance for candidate in candidates]
     return {
         "l0_titles": [match.entry.title for match in findings.matches],
         "l0_matches": [_match(match) for match in findings.matches],
         "confident": findings.confident,
+        "goes_deeper": findings.goes_deeper,
         "min_coverage": grading.min_coverage,
         "l1_scores": list(distances),
         "l1_top_score": min(distances, default=None),

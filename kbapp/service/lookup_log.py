@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from kbapp.domain.keyword_matching import KeywordMatch
 from kbapp.domain.lookup_result import LookupResult
-from kbapp.service.vector_search import Candidate, SearchOutcome
+from kbapp.service.vector_search import SearchOutcome
 
 _FRAGMENT_CHARACTERS = 60
 
@@ -35,8 +35,8 @@ def log_search(logger: logging.Logger, outcome: SearchOutcome) -> None:
     )
 
 
-def log_answer(logger: logging.Logger, result: LookupResult, results: Sequence[Candidate]) -> None:
-    """What is given."""
+def log_answer(logger: logging.Logger, result: LookupResult, similarity: float | None) -> None:
+    """What is given; ``similarity`` is that of the L1 candidate it comes from."""
     if not logger.isEnabledFor(logging.DEBUG):
         return
     logger.debug("----------------------------------------")
@@ -47,11 +47,11 @@ def log_answer(logger: logging.Logger, result: LookupResult, results: Sequence[C
         summary = next((line.removeprefix("摘要: ") for line in lines if line.startswith("摘要: ")), "")
         logger.debug("<<< [L0 主结果] 标题: %s", result.primary.title)
         logger.debug("<<< [L0 主结果] 摘要: %s", summary)
-        logger.debug(
-            "<<< [L0 主结果] 内容: %d 字符, %d 个章节", len(content), sum(line.startswith("- ") for line in lines)
-        )
-    if result.supplement and results:
-        logger.debug("<<< [L1 补充] 相似度: %.4f", results[0].similarity)
+        listed = lines[: lines.index("---")] if "---" in lines else []
+        sections = sum(line.startswith("- ") for line in listed)
+        logger.debug("<<< [L0 主结果] 内容: %d 字符, %d 个章节", len(content), sections)
+    if result.supplement and similarity is not None:
+        logger.debug("<<< [L1 补充] 相似度: %.4f", similarity)
         fragment = " ".join(result.supplement.content.split())
         cut = "..." if len(fragment) > _FRAGMENT_CHARACTERS else ""
         logger.debug("<<< [L1 补充] 内容片段: %s%s", fragment[:_FRAGMENT_CHARACTERS], cut)

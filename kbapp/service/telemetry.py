@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from kbapp.domain.errors import IndexUnavailable, UserError
-from kbapp.domain.invocation import TOOL_NAME, Invocation, Outcome
+from kbapp.domain.invocation import TOOL_NAME, Invocation, Outcome, clear_invocation
 from kbapp.domain.lookup_result import LookupResult
 from kbapp.domain.ports import InvocationLog
 from kbapp.domain.query import clean_session_id, clean_text
@@ -49,6 +49,10 @@ class Telemetry:
             raise
         self.log.record(invocation)
         return result, invocation
+
+    def record_clear(self, session_id: str) -> None:
+        """Keep that a session was cleared (M5)."""
+        self.log.record(clear_invocation(secrets.token_hex(8), session_id, now()))
 
     def rows(self, wanted: InvocationFilter) -> list[Invocation]:
         """The rows that pass the filter, newest first; its session id is cleaned as those of lookups are."""

@@ -47,16 +47,25 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class SearchOutcome:
-    """The best candidates, best first, the times of the stages, and what was missing (None: nothing)."""
+    """The best candidates, best first, the times of the stages, and what was missing (None: nothing).
+
+    The first ``top_k`` candidates are considered; the others are there in case these were given before.
+    """
 
     candidates: tuple[Candidate, ...]
+    top_k: int
     embed_ms: float
     search_ms: float
     full_text_problem: str | None
 
     @property
     def results(self) -> tuple[Candidate, ...]:
-        """The candidates that are good enough to be given."""
+        """The considered candidates that are good enough to be given."""
+        return tuple(candidate for candidate in self.candidates[: self.top_k] if candidate.level is not None)
+
+    @property
+    def alternatives(self) -> tuple[Candidate, ...]:
+        """All candidates that are good enough to be given."""
         return tuple(candidate for candidate in self.candidates if candidate.level is not None)
 
 
@@ -82,8 +91,8 @@ class VectorSearch:
         self.profile = profile
         self.options = options
 
-    def search(self, query: str) -> SearchOutcome:
-        """The best ``top_k`` candidates for a query.
+    def search(self, query: str, *, alternatives: int = 0) -> SearchOutcome:
+        """The best ``top_k`` candidates for a query, and so many more.
 
         Raises:
             IndexUnavailable: vectors cannot be had, so that nothing can be graded.
@@ -97,11 +106,13 @@ class VectorSearch:
         text_hits, problem = self._full_text_hits(query)
         distances = {hit.chunk_id: hit.distance for hit in vector_hits}
         fused = fuse_by_rank([hit.chunk_id for hit in vector_hits], [hit.chunk_id for hit in text_hits])
-        best = self._in_force(fused)
+        best = self._in_force(fused, self.options.top_k + alternatives)
         distances |= self._missing_distances(vector, [chunk for _, chunk in best if chunk.id not in distances])
         candidates = self._grade(query, [(hit, chunk) for hit, chunk in best if chunk.id in distances], distances)
         ended = time.perf_counter()
-        return SearchOutcome(candidates, (embedded - start) * 1000, (ended - embedded) * 1000, problem)
+        return SearchOutcome(
+            candidates, self.options.top_k, (embedded - start) * 1000, (ended - embedded) * 1000, problem
+        )
 
     def _check_indexed(self) -> None:
         """No vector at all is an answer for an empty knowledge base only."""
@@ -120,17 +131,16 @@ class VectorSearch:
         except IndexUnavailable as error:
             return [], str(error)
 
-    def _in_force(self, fused: Sequence[FusedHit]) -> list[tuple[FusedHit, StoredChunk]]:
-        """The best ``top_k`` hits whose chunk is in force: a hit that SQLite does not know does not exist."""
-        top_k = self.options.top_k
+    def _in_force(self, fused: Sequence[FusedHit], count: int) -> list[tuple[FusedHit, StoredChunk]]:
+        """The best hits whose chunk is in force: a hit that SQLite does not know does not exist."""
         best: list[tuple[FusedHit, StoredChunk]] = []
-        for start in range(0, len(fused), top_k):
-            part = fused[start : start + top_k]
+        for start in range(0, len(fused), count):
+            part = fused[start : start + count]
             chunks = self._records.chunks([hit.chunk_id for hit in part])
             best += [(hit, chunks[hit.chunk_id]) for hit in part if hit.chunk_id in chunks]
-            if len(best) >= top_k:
+            if len(best) >= count:
                 break
-        return best[:top_k]
+        return best[:count]
 
     def _missing_distances(self, vector: Vectors, chunks: Sequence[StoredChunk]) -> dict[str, float]:
         """Squared L2 distances of chunks that full text alone found (Q9)."""

@@ -13,7 +13,7 @@ import click
 
 from kbapp.domain.errors import KbError, UserError
 from kbapp.service.lookup import LookupRequest
-from kbapp.surfaces import cli_documents, cli_telemetry, cli_text
+from kbapp.surfaces import cli_documents, cli_session, cli_telemetry, cli_text
 from kbapp.surfaces.cli_options import Options, json_option, pass_options, print_values, refresh
 from kbapp.surfaces.progress import ProgressLine
 
@@ -123,6 +123,7 @@ def app(options: Options) -> None:
     sys.exit(launch(root=options.root, state_dir=options.state_dir, config=options.config))
 
 
+main.add_command(cli_session.session)
 main.add_command(cli_documents.documents)
 main.add_command(cli_documents.chunks)
 main.add_command(cli_documents.upload)

@@ -69,7 +69,7 @@ def test_four_threads_get_the_vectors_that_one_gets(embedder: Embedder) -> None:
     for thread in threads:
         thread.join()
     assert len(found) == 4
-    assert all(np.array_equal(vectors, alone) for vectors in found)
+    assert all(np.allclose(vectors, alone, atol=1e-5) for vectors in found)  # BLAS adds in an order of its own
 
 
 @pytest.mark.model

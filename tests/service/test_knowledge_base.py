@@ -73,7 +73,7 @@ def test_k8_a_folder_that_a_caller_names_must_exist(tmp_path: Path) -> None:
 
 def test_k8_the_number_of_documents_is_logged_at_the_start(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     write_documents(tmp_path / "knowledge_base", SECRET)
-    with caplog.at_level(logging.INFO), open_for_test(tmp_path):
+    with caplog.at_level(logging.INFO, logger="kbapp"), open_for_test(tmp_path):
         assert any("3 documents" in record.getMessage() for record in caplog.records)
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from kbapp.adapters.document_files import DocumentFiles
 from kbapp.adapters.keyword_index import KeywordIndex
+from kbapp.domain.action_memory import DomainPolicy
 from kbapp.domain.errors import IndexUnavailable, UserError
 from kbapp.domain.fusion import FusedHit
 from kbapp.domain.invocation import Outcome
@@ -53,7 +54,7 @@ class FakeSearch:
         self.error = error
         self.queries: list[str] = []
 
-    def search(self, query: str) -> SearchOutcome:
+    def search(self, query: str, *, alternatives: int = 0) -> SearchOutcome:
         self.queries.append(query)
         if self.error:
             raise IndexUnavailable(self.error)
@@ -64,7 +65,7 @@ class FakeSearch:
             similarity = PROFILE.similarity(evidence, THRESHOLDS)
             hit = FusedHit(stored.id, 1 / rank, rank, None)
             candidates.append(Candidate(stored, hit, evidence, similarity, level_of(similarity, THRESHOLDS)))
-        return SearchOutcome(tuple(candidates), 1.0, 2.0, None)
+        return SearchOutcome(tuple(candidates), 3, 1.0, 2.0, None)
 
 
 class BrokenKeywords(KeywordIndex):
@@ -96,12 +97,17 @@ def make_lookup(
         keywords = KeywordIndex(MatchRules())
         entries = (files.read_entry(path) for path in files.scan().paths)
         keywords.replace(entry for entry in entries if entry)
-    options = LookupOptions(max_query_characters=2000, min_coverage=min_coverage, language=HintLanguage.ZH)
+    options = LookupOptions(
+        max_query_characters=2000,
+        min_coverage=min_coverage,
+        domain_policy=DomainPolicy.BLOCK,
+        language=HintLanguage.ZH,
+    )
     return Lookup(keywords=keywords, files=files, search=search, options=options)  # type: ignore[arg-type]
 
 
 def ask(files: DocumentFiles, search: FakeSearch, query: str, **request: str) -> LookupResult:
-    return make_lookup(files, search).run(LookupRequest(query, **request))[0]  # type: ignore[arg-type]
+    return make_lookup(files, search).run(LookupRequest(query, **request)).result  # type: ignore[arg-type]
 
 
 def test_q1_a_unique_match_gives_the_compact_summary_and_l1_is_not_called(files: Counting) -> None:
@@ -123,7 +129,8 @@ def test_q2_several_matches_with_l1_give_metadata_from_memory_and_the_best_chunk
     search = FakeSearch(("troubleshooting/timeout.md", "时间预算。", 0.383), ("api/payment-errors.md", "含义", 0.4))
     lookup = make_lookup(files, search)
     files.reads = 0
-    result, invocation = lookup.run(LookupRequest("超时"))
+    outcome = lookup.run(LookupRequest("超时"))
+    result, invocation = outcome.result, outcome.invocation
     assert files.reads == 0
     assert invocation.l0_match_count == 3
     assert search.queries == ["超时"]
@@ -182,11 +189,12 @@ def test_q3_nothing_found_is_found_false_without_level_and_hint(files: Counting)
 def test_k11_a_unique_match_that_covers_little_of_the_query_is_low_confidence(files: Counting) -> None:
     query = "有部叫支付网关的武侠小说讲了什么"
     search = FakeSearch(("api/payment-errors.md", "含义", 0.9))
-    result, invocation = make_lookup(files, search).run(LookupRequest(query))
+    outcome = make_lookup(files, search).run(LookupRequest(query))
+    result, invocation = outcome.result, outcome.invocation
     assert invocation.l0_match_count == 1
     assert search.queries == [query]
     assert result.relevance_level is RelevanceLevel.REFERENCE
-    switched_off = make_lookup(files, search, min_coverage=0).run(LookupRequest(query))[0]
+    switched_off = make_lookup(files, search, min_coverage=0).run(LookupRequest(query)).result
     assert switched_off.relevance_level is RelevanceLevel.PRECISE
 
 
@@ -195,7 +203,8 @@ def test_k11_a_unique_match_that_covers_little_of_the_query_is_low_confidence(fi
     [(0.383, "HIGHLY_RELEVANT"), (0.5, "HIGHLY_RELEVANT"), (0.6031, "REFERENCE"), (1.0, "REFERENCE")],
 )
 def test_g2_the_level_is_that_of_the_chunk_that_is_given(files: Counting, distance: float, level: str) -> None:
-    result, invocation = make_lookup(files, FakeSearch(("a/x.md", "正文", distance))).run(LookupRequest("别的问题"))
+    outcome = make_lookup(files, FakeSearch(("a/x.md", "正文", distance))).run(LookupRequest("别的问题"))
+    result, invocation = outcome.result, outcome.invocation
     assert result.relevance_level == level
     assert invocation.retrieval_details["l1_top_similarity"] == pytest.approx(1 - distance / 2)
     assert invocation.retrieval_details["l1_scores"] == [distance]
@@ -241,7 +250,8 @@ def test_q6_a_section_is_taken_from_the_l1_result_whose_document_has_it(files: C
 
 
 def test_q7_without_l1_the_l0_result_is_given_and_the_result_says_what_is_missing(files: Counting) -> None:
-    result, invocation = make_lookup(files, FakeSearch(error="process 7 holds the folder")).run(LookupRequest("超时"))
+    outcome = make_lookup(files, FakeSearch(error="process 7 holds the folder")).run(LookupRequest("超时"))
+    result, invocation = outcome.result, outcome.invocation
     assert result.primary is not None
     assert "process 7 holds the folder" in str(result.degraded)
     assert invocation.outcome is Outcome.DEGRADED
@@ -251,7 +261,7 @@ def test_q7_without_l1_the_l0_result_is_given_and_the_result_says_what_is_missin
 
 def test_q7_without_l0_l1_answers_alone(files: Counting) -> None:
     lookup = make_lookup(files, FakeSearch(("a/x.md", "正文", 0.4)), keywords=BrokenKeywords(MatchRules()))
-    result, _ = lookup.run(LookupRequest("ERR_TIMEOUT"))
+    result = lookup.run(LookupRequest("ERR_TIMEOUT")).result
     assert result.supplement is not None
     assert "the keyword index was not loaded" in str(result.degraded)
     assert result.to_dict().keys() == ask(files, FakeSearch(), "ERR_TIMEOUT").to_dict().keys()
@@ -260,7 +270,7 @@ def test_q7_without_l0_l1_answers_alone(files: Counting) -> None:
 def test_a_document_that_vanished_after_the_match_is_degraded_not_an_exception(files: Counting) -> None:
     lookup = make_lookup(files, FakeSearch())
     files.delete("api/payment-errors.md")
-    result, _ = lookup.run(LookupRequest("ERR_TIMEOUT"))
+    result = lookup.run(LookupRequest("ERR_TIMEOUT")).result
     assert result.primary is not None
     assert "关键词: ERR_TIMEOUT" in result.primary.content
     assert "api/payment-errors.md" in str(result.degraded)
@@ -304,7 +314,7 @@ def test_q8_log_lines_of_several_matches(files: Counting, caplog: pytest.LogCapt
 
 
 def test_t2_the_details_have_every_key_and_l1_keys_are_empty_when_it_was_not_called(files: Counting) -> None:
-    details = make_lookup(files, FakeSearch()).run(LookupRequest("ERR_TIMEOUT"))[1].retrieval_details
+    details = make_lookup(files, FakeSearch()).run(LookupRequest("ERR_TIMEOUT")).invocation.retrieval_details
     assert details["l0_titles"] == ["支付网关错误码定义"]
     assert (details["l1_scores"], details["l1_top_score"], details["l1_top_similarity"]) == ([], None, None)
     keys = {"relevance_level", "completeness_hint", "retrieved_domains", "dedup_reason", "l1_top_cosine", "thresholds"}

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from kbapp.adapters.document_files import DocumentFiles
 from kbapp.adapters.profiles import BGE_M3, E5_SMALL, USE_MULTILINGUAL
+from kbapp.domain.action_memory import DomainPolicy
 from kbapp.domain.documents import Document, KnowledgeEntry
 from kbapp.domain.errors import IndexUnavailable, UserError
 from kbapp.domain.explanation import explain, recompute_level
@@ -54,7 +55,7 @@ class Knowledge:
             KeywordMatch(entry, MatchTier.PARTIAL, 1.0, (), c) for entry, c in zip(entries, self.coverages, strict=True)
         ]
 
-    def search(self, query: str) -> SearchOutcome:
+    def search(self, query: str, *, alternatives: int = 0) -> SearchOutcome:
         if self.found is None:
             raise IndexUnavailable("no L1")
         thresholds = self.options.thresholds
@@ -64,7 +65,7 @@ class Knowledge:
             similarity = self.profile.similarity(evidence, thresholds)
             level = level_of(similarity, thresholds)
             candidates.append(Candidate(stored, FusedHit(stored.id, 1.0, rank + 1, None), evidence, similarity, level))
-        return SearchOutcome(tuple(candidates), 1.0, 1.0, None)
+        return SearchOutcome(tuple(candidates), 3, 1.0, 1.0, None)
 
     def read(self, path: str) -> Document:
         kind = self.files[int(path.removesuffix(".md"))]
@@ -95,9 +96,9 @@ def invocation_of(knowledge: Knowledge, section: str | None) -> Invocation:
         keywords=knowledge,  # type: ignore[arg-type]  # a part of the port
         files=knowledge,  # type: ignore[arg-type]  # a part of the port
         search=knowledge,  # type: ignore[arg-type]  # a part of VectorSearch
-        options=LookupOptions(2000, MIN_COVERAGE, HintLanguage.EN),
+        options=LookupOptions(2000, MIN_COVERAGE, DomainPolicy.BLOCK, HintLanguage.EN),
     )
-    return lookup.run(LookupRequest("query", section_title=section))[1]
+    return lookup.run(LookupRequest("query", section_title=section)).invocation
 
 
 NEARLY = Knowledge((), (CandidateEvidence(0.5 + 1e-9, 0, 0, 0),), ("with",), BGE_M3, DEFAULTS)
