@@ -2,7 +2,7 @@
 
 One process owns the folder and serves it on a loopback port, which it tells in ``milvus.address``. The others attach to
 that port, and the first one that finds the owner gone takes over. A process may open the folder several times; the last
-``close()`` gives it up. Traps: see ``milvus_folder``.
+``close()`` gives it up. Traps: see ``milvus_folder`` and ``milvus_opening``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -19,14 +19,13 @@ from uuid import uuid4
 from filelock import FileLock, Timeout
 
 from kbapp.adapters.milvus_address import VectorStoreAddress, is_served, read_address, replace_text, write_address
-from kbapp.adapters.milvus_client import MilvusLimits, failure_reason, milvus_failures, open_client
-from kbapp.adapters.milvus_folder import SERVED_FOLDERS, FolderRefused, lock_holder, open_folder, remove_unfinished
+from kbapp.adapters.milvus_client import MilvusLimits, failure_reason, milvus_failures
+from kbapp.adapters.milvus_folder import SERVED_FOLDERS, FolderRefused, folder_fingerprint, lock_holder
+from kbapp.adapters.milvus_opening import serve_folder
 from kbapp.domain.errors import IndexUnavailable
-from kbapp.domain.hashing import sha256_hex
 
 ADDRESS_FILE = "milvus.address"
 FOLDER = "milvus.db"
-COLLECTIONS_FOLDER = "collections"
 LOCK_FILE = "milvus.lock"
 STORE_FILE = "milvus.store"
 DAMAGED_FOLDER = "milvus.damaged"
@@ -96,14 +95,8 @@ class LocalEngine:
             return address is None or address.uri != uri or not self._serves(address)
 
     def fingerprint(self) -> str:
-        """Names, sizes and times of the collections' files, as a hash."""
-        folder = self._folder / COLLECTIONS_FOLDER
-        files = (file for file in folder.rglob("*") if file.is_file())
-        try:
-            states = sorted((str(file.relative_to(folder)), *_size_and_time(file)) for file in files)
-        except OSError:  # the engine replaced a file meanwhile: like no other state, also not like the next such one
-            return uuid4().hex
-        return sha256_hex(repr(states).encode())[:16]
+        """Of the names, sizes and times of the collections' files."""
+        return folder_fingerprint(self._folder)
 
     def status(self, problem: str | None = None) -> EngineStatus:
         """The last known place of the vectors, without asking anybody."""
@@ -160,26 +153,17 @@ class LocalEngine:
         return EngineStatus(EngineRole.ATTACHED, address.uri, address.pid, None)
 
     def _opened(self) -> EngineStatus:
+        failures: tuple[type[Exception], ...] = (OSError, FolderRefused, *milvus_failures())
         try:
-            remove_unfinished(self._folder)
-            uri = SERVED_FOLDERS.serve(self._folder)
-        except (OSError, FolderRefused) as error:
-            raise IndexUnavailable(self._refusal(error)) from error
-        failures: tuple[type[Exception], ...] = (OSError, *milvus_failures())
-        try:
-            self._publish(uri)
+            uri, nonce = serve_folder(self._folder, self._state_dir / DAMAGED_FOLDER, self._limits.write_seconds)
         except failures as error:
+            raise IndexUnavailable(self._refusal(error)) from error
+        try:
+            write_address(self._address_file, VectorStoreAddress(uri, os.getpid(), nonce, str(self._folder)))
+        except OSError as error:
             SERVED_FOLDERS.leave(self._folder)
             raise IndexUnavailable(self._refusal(error)) from error
         return EngineStatus(EngineRole.OWNER, uri, os.getpid(), None)
-
-    def _publish(self, uri: str) -> None:
-        """Open the collections, then tell the address."""
-        seconds = self._limits.write_seconds
-        with closing(open_client(uri, "", seconds)) as client:
-            nonce = open_folder(client, self._folder, self._state_dir / DAMAGED_FOLDER, seconds)
-        address = VectorStoreAddress(uri, os.getpid(), nonce, str(self._folder))
-        write_address(self._address_file, address)
 
     def _serves(self, address: VectorStoreAddress) -> bool:
         return address.folder == str(self._folder) and is_served(address, self._limits.connect_seconds)
@@ -194,11 +178,6 @@ class LocalEngine:
     def _holder(self) -> int | None:
         address = read_address(self._address_file)
         return lock_holder(self._folder) or (address.pid if address else None)
-
-
-def _size_and_time(file: Path) -> tuple[int, int]:
-    state = file.stat()
-    return state.st_size, state.st_mtime_ns
 
 
 class RemoteEngine:

@@ -1,45 +1,23 @@
-"""The folder of Milvus Lite: started, mended after a crash, and given up.
+"""The folder of Milvus Lite: served by a process, and given up.
 
 Traps of Milvus Lite 3.2, each one seen:
 
 - ``start_and_get_uri`` is not thread-safe and answers None for every failure; the reason is in its log only.
 - ``MilvusClient.close()`` keeps the folder's lock; ``release_server`` frees it.
-- Two first requests at once open one collection twice, each with a write-ahead log of its own: all collections are
-  opened before anybody else knows the address.
-- Killed between the commit of its manifest and the deletion of the log, it shows rows twice after opening. A flush
-  mends that only if it comes before any other write and before the compaction that starts with the opening; so rows
-  that are there twice are written once more.
-- A flush after a kill writes the same Parquet file in place: killed there, the collection can never be opened again,
-  and ``list_collections`` fails with it. Such a collection is set aside: vectors can be made again from the files.
-- Killed while it creates a collection, it leaves a folder without ``schema.json``, and that name can never be created
-  again.
 """
 
 from __future__ import annotations
 
 import logging
-import shutil
 import threading
-from collections import Counter
 from pathlib import Path
 from uuid import uuid4
 
-from kbapp.adapters.milvus_client import (
-    MilvusClient,
-    failure_code,
-    failure_reason,
-    milvus_failures,
-    silence_loggers,
-)
-from kbapp.adapters.milvus_schema import is_collection_of
+from kbapp.adapters.milvus_client import failure_reason, silence_loggers
+from kbapp.domain.hashing import sha256_hex
 
-_MARKER_PREFIX = "kbapp_"
-_ENGINE_FAILED = 1
-_ALL_ROWS = 10_000_000  # Milvus Lite has no limit of its own
-_ROWS_AT_ONCE = 500
+COLLECTIONS_FOLDER = "collections"
 _START_LOGGER = "milvus_lite.server_manager"
-
-_log = logging.getLogger(__name__)
 
 
 class FolderRefused(Exception):
@@ -130,67 +108,20 @@ def _start_server(folder: Path) -> str:
     return str(uri)
 
 
-def remove_unfinished(folder: Path) -> None:
-    """Remove what a kill during the creation of a collection left; only before the server starts."""
-    for collection in folder.glob("collections/*"):
-        if is_collection_of("", collection.name) and not (collection / "schema.json").exists():
-            shutil.rmtree(collection)
+def folder_fingerprint(folder: Path) -> str:
+    """Names, sizes and times of the collections' files, as a hash; of none that can be told while they change."""
+    collections = folder / COLLECTIONS_FOLDER
+    files = (file for file in collections.rglob("*") if file.is_file())
+    try:
+        states = sorted((str(file.relative_to(collections)), *_size_and_time(file)) for file in files)
+    except OSError:  # the engine replaced a file meanwhile: like no other state, also not like the next such one
+        return uuid4().hex
+    return sha256_hex(repr(states).encode())[:16]
 
 
-def open_folder(client: MilvusClient, folder: Path, damaged: Path, seconds: float) -> str:
-    """Open and flush each of our collections; give the name of an empty database that this folder alone has.
-
-    A collection that cannot be opened moves to the folder ``damaged``.
-
-    Raises:
-        MilvusException: a flush failed, for want of space for instance.
-    """
-    _open_collections(client, folder, damaged, seconds)
-    return _marker(client, seconds)
-
-
-def _open_collections(client: MilvusClient, folder: Path, damaged: Path, seconds: float) -> None:
-    for schema in sorted(folder.glob("collections/*/schema.json")):
-        name = schema.parent.name
-        if not is_collection_of("", name):
-            continue
-        was_killed = any(schema.parent.glob("wal/*"))
-        try:
-            client.load_collection(name, timeout=seconds)
-        except milvus_failures() as error:
-            if failure_code(error) != _ENGINE_FAILED:
-                raise
-            _log.warning("The vectors in %s cannot be read and will be made again: %s", name, failure_reason(error))
-            _set_aside(schema.parent, damaged)
-        else:
-            if was_killed:
-                _merge_twins(client, name, seconds)
-            client.flush(name, timeout=seconds)
-
-
-def _merge_twins(client: MilvusClient, name: str, seconds: float) -> None:
-    """Write again what the log and a file both hold; killed here, the log is still there and it is done again."""
-    rows = client.query(name, filter="", limit=_ALL_ROWS, output_fields=["id"], timeout=seconds)
-    twins = [str(chunk_id) for chunk_id, count in Counter(row["id"] for row in rows).items() if count > 1]
-    for start in range(0, len(twins), _ROWS_AT_ONCE):
-        some = twins[start : start + _ROWS_AT_ONCE]
-        client.upsert(name, client.get(name, ids=some, output_fields=["*"], timeout=seconds), timeout=seconds)
-
-
-def _set_aside(collection: Path, damaged: Path) -> None:
-    damaged.mkdir(exist_ok=True)
-    shutil.rmtree(damaged / collection.name, ignore_errors=True)
-    collection.replace(damaged / collection.name)
-
-
-def _marker(client: MilvusClient, seconds: float) -> str:
-    names = [str(name) for name in client.list_databases(timeout=seconds)]
-    found = sorted(name for name in names if name.startswith(_MARKER_PREFIX))
-    if found:
-        return found[0]
-    marker = f"{_MARKER_PREFIX}{uuid4().hex}"
-    client.create_database(marker, timeout=seconds)
-    return marker
+def _size_and_time(file: Path) -> tuple[int, int]:
+    state = file.stat()
+    return state.st_size, state.st_mtime_ns
 
 
 def lock_holder(folder: Path) -> int | None:

@@ -52,8 +52,7 @@ def assert_vectors(kb: KnowledgeBase, folder: Path, paths: list[str]) -> None:
     chunks = [chunk for path in paths for chunk in kb.chunks(path)]
     embedder = TinyEmbedder()
     engine = LocalEngine(folder / "state")
-    named = {"model_id": embedder.model_id, "dimension": embedder.dimension, "base_folder": "knowledge_base"}
-    with closing(MilvusIndex(engine, **named)) as index:  # type: ignore[arg-type]
+    with closing(MilvusIndex(engine, model=embedder, base_folder="knowledge_base")) as index:
         for chunk in chunks:
             hits = index.search(embedder.embed_passages([chunk.chunk.embedded_text])[0], 3)
             assert chunk.id in {hit.chunk_id for hit in hits if hit.distance < EPSILON}, chunk
