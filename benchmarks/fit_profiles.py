@@ -53,7 +53,7 @@ def best_candidates(model: str, root: Path, queries: Path, state_dir: Path) -> l
             "state-dir": str(state_dir.absolute()),
             "embedding.model": model,
             "retrieval.l0.min-coverage": "1",
-            "retrieval.l0.common-keyword-share": "0",  # no keyword matches: L1 answers every query
+            "retrieval.l0.common-keyword-share": "0",  # no keyword matches: L1 answers but for titles
             "retrieval.l0.common-keyword-min-entries": "1",
         },
     )

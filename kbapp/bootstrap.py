@@ -200,6 +200,8 @@ def _engine(settings: Settings) -> LocalEngine | RemoteEngine:
     uri = settings.milvus.uri
     if uri.startswith(("http://", "https://")):
         return RemoteEngine(settings.state_folder, uri, settings.milvus.token.get_secret_value())
+    if ":" in uri and not Path(uri).is_absolute():
+        raise UserError(f"milvus.uri {uri!r} is no address: write http://{uri} for a server, or name a folder")
     if uri:
         return LocalEngine(settings.project_root / uri)
     return LocalEngine(settings.state_folder)

@@ -48,7 +48,7 @@ class KnowledgeSettings(Group):
 class MilvusSettings(Group):
     """Where the vectors are."""
 
-    uri: str = Field("", description="empty: Milvus Lite in `state-dir`; `http(s)://…`: a Milvus server")
+    uri: str = Field("", description="`http(s)://…`: a Milvus server; a folder for Milvus Lite; empty: `state-dir`")
     token: SecretStr = Field(SecretStr(""), description="`user:password` or API key of a Milvus server")
 
 

@@ -72,7 +72,28 @@ class ChunkWriter:
     def _write_batch(
         self, batch: Sequence[Prepared], passages: PassageVectors, made_with: str
     ) -> Iterator[DocumentChange]:
+        ready, failed, changed, vectors = self._embedded(batch, passages)
+        yield from failed
+        if not ready:
+            return
+        self._rows.doubt()
+        try:
+            if changed:
+                self._rows.write(changed, vectors)
+        except IndexUnavailable as error:
+            for item in ready:
+                yield self.fail(item.record, str(error))
+            return
+        for item in ready:
+            yield self._commit(item, made_with)
+        self._rows.delete([chunk_id for item in ready for chunk_id in item.former_ids])
+
+    def _embedded(
+        self, batch: Sequence[Prepared], passages: PassageVectors
+    ) -> tuple[list[Prepared], list[DocumentChange], list[StoredChunk], Vectors]:
+        """The documents that have their vectors, those that failed, and the rows to write with their vectors."""
         ready: list[Prepared] = []
+        failed: list[DocumentChange] = []
         changed: list[StoredChunk] = []
         parts: list[Vectors] = []
         for item in batch:
@@ -81,23 +102,11 @@ class ChunkWriter:
                 if new:
                     parts.append(passages.rows_of(new))
             except IndexUnavailable as error:
-                yield self.fail(item.record, str(error))
+                failed.append(self.fail(item.record, str(error)))
                 continue
             ready.append(item)
             changed += new
-        if not ready:
-            return
-        self._rows.doubt()
-        try:
-            if changed:
-                self._rows.write(changed, np.concatenate(parts))
-        except IndexUnavailable as error:
-            for item in ready:
-                yield self.fail(item.record, str(error))
-            return
-        for item in ready:
-            yield self._commit(item, made_with)
-        self._rows.delete([chunk_id for item in ready for chunk_id in item.former_ids])
+        return ready, failed, changed, np.concatenate(parts) if parts else np.empty((0, 0), np.float32)
 
     def _commit(self, item: Prepared, made_with: str) -> DocumentChange:
         record = replace(

@@ -33,23 +33,16 @@ def copy_sample(settings: Settings) -> bool:
     return True
 
 
-def launch(*, root: Path | None, state_dir: Path | None, config: Path | None) -> int:
+def launch(settings: Settings, config: Path | None, *, may_copy_sample: bool) -> int:
     """Run the server until it is stopped; its exit status."""
-    environ = dict(os.environ)
-    if root is not None:
-        environ["KBAPP_KNOWLEDGE__BASE_PATH"] = str(root.absolute())
-    if state_dir is not None:
-        environ["KBAPP_STATE_DIR"] = str(state_dir.absolute())
+    if may_copy_sample and copy_sample(settings):
+        logger.warning("copied the sample knowledge base to %s", settings.base_folder)
+    environ = os.environ | {
+        "KBAPP_KNOWLEDGE__BASE_PATH": str(settings.base_folder),
+        "KBAPP_STATE_DIR": str(settings.state_folder),
+    }
     if config is not None:
         environ[CONFIG_VARIABLE] = str(config.absolute())
-    settings = Settings.load(config, environ=environ)
-    if copy_sample(settings):
-        print(f"copied the sample knowledge base to {settings.base_folder}", file=sys.stderr)  # noqa: T201
-    folder = app_folder()
-    # Streamlit reads .streamlit/ from the working directory, which is the user's: the same values as flags.
-    command = [
-        *(sys.executable, "-m", "streamlit", "run", str(folder / "app.py")),
-        *("--server.address", "127.0.0.1", "--browser.gatherUsageStats", "false", "--server.fileWatcherType", "none"),
-        *("--client.toolbarMode", "minimal", "--client.showErrorDetails", "none"),
-    ]
-    return subprocess.run(command, env=environ, check=False).returncode  # noqa: S603
+    # Streamlit reads the .streamlit/ beside the script.
+    command = [sys.executable, "-m", "streamlit", "run", str(app_folder() / "app.py")]
+    return subprocess.run(command, env=environ, check=False).returncode  # noqa: S603 - our own interpreter and script

@@ -120,7 +120,7 @@ def app(options: Options) -> None:
     """Open the app in the browser."""
     from kbapp.surfaces.app_launcher import launch
 
-    sys.exit(launch(root=options.root, state_dir=options.state_dir, config=options.config))
+    sys.exit(launch(options.settings(), options.config, may_copy_sample=options.root is None))
 
 
 main.add_command(cli_session.session)

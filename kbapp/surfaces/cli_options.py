@@ -61,6 +61,8 @@ def refresh(kb: KnowledgeBase) -> None:
     except IndexUnavailable as error:
         click.echo(f"the index is not refreshed: {error}", err=True)
         return
+    if report.former_model:
+        click.echo(f"the embedding model changed: {report.former_model} made the vectors before", err=True)
     for problem in report.failed:
         click.echo(f"not indexed: {cli_text.plain(f'{problem.path}: {problem.error}')}", err=True)
 

@@ -46,6 +46,11 @@ def index_text(report: IndexReport) -> str:
         f"{report.documents} documents, {report.entries} in the keyword index, {report.chunks} chunks",
         f"{values['indexed']} indexed, {values['renamed']} renamed, {report.unchanged} unchanged,"
         f" {values['removed']} removed; {report.embedded} chunks embedded in {report.seconds:.1f} s",
+        *(
+            [f"the embedding model changed: {report.former_model} made the vectors before"]
+            if report.former_model
+            else []
+        ),
         *_problem_lines("warning", report.warnings),
         *_problem_lines("failed", report.failed),
     ]
@@ -121,6 +126,12 @@ def health_text(health: Health) -> str:
         *(f"problem: {item.problem} – {item.way_out}" for item in health.problems),
     ]
     return plain("\n".join(line for line in lines if line))
+
+
+def _former_model_lines(report: IndexReport) -> list[str]:
+    return (
+        [f"the embedding model changed: {report.former_model} made the vectors before"] if report.former_model else []
+    )
 
 
 def _problem_lines(label: str, problems: Iterable[FileProblem]) -> list[str]:

@@ -13,14 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kbapp.adapters.embedders import EmbeddingOptions, default_model, embed_with_progress, open_embedder
+from kbapp.adapters.embedders import EmbeddingOptions, default_model, open_embedder
 from kbapp.adapters.embedders.bundled import E5_MODEL, USE_MODEL, E5Encoder, load_e5, load_use
 from kbapp.adapters.embedders.checking import CheckedEmbedder, checked, unit_rows
 from kbapp.adapters.embedders.sentence_transformer import answers
 from kbapp.adapters.embedders.texts import Role, clean_text, e5_prefix
 from kbapp.domain.errors import IndexUnavailable, UserError
 from kbapp.domain.ports import Vectors
-from tests.embedding import TinyEmbedder
 
 
 class CountingEncoder:
@@ -233,18 +232,6 @@ def test_an_engine_of_e5_that_writes_no_vector_is_found_out(code: int, fault: st
     embedder = CheckedEmbedder(E5_MODEL, lambda: E5Encoder(SilentEngine(code)))
     with pytest.raises(IndexUnavailable, match=fault):
         embedder.embed_queries(["x"])
-
-
-def test_progress_counts_every_text_and_keeps_the_order() -> None:
-    texts = [f"text {i}" for i in range(40)]
-    steps: list[tuple[int, int]] = []
-    vectors = embed_with_progress(TinyEmbedder(), texts, lambda done, total: steps.append((done, total)))
-    assert steps == [(16, 40), (32, 40), (40, 40)]
-    np.testing.assert_array_equal(vectors, TinyEmbedder().embed_passages(texts))
-
-
-def test_progress_over_no_texts_gives_no_rows() -> None:
-    assert embed_with_progress(TinyEmbedder(), [], lambda _done, _total: None).shape == (0, 64)
 
 
 def test_a_server_that_accepts_and_says_nothing_does_not_answer() -> None:

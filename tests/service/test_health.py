@@ -54,7 +54,7 @@ def sql(tmp_path: Path, *statements: str) -> None:
 
 def vectors_of(tmp_path: Path) -> closing[MilvusIndex]:
     engine = LocalEngine(tmp_path / "state")
-    return closing(MilvusIndex(engine, model_id="tiny:64", dimension=64, base_folder="knowledge_base"))
+    return closing(MilvusIndex(engine, model=TinyEmbedder(), base_folder="knowledge_base"))
 
 
 def lose_vectors(tmp_path: Path) -> None:

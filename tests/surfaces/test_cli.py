@@ -217,3 +217,24 @@ def test_a_misspelt_environment_variable_is_refused(run: Run, monkeypatch: pytes
     result = run("index")
     assert result.exit_code == 1
     assert "KBAPP_RETRIEVAL__L1__TOP_K" in result.stderr
+
+
+def test_k8_the_app_creates_nothing_where_a_named_root_does_not_exist(run: Run, tmp_path: Path) -> None:
+    result = run("app", root="typo")
+    assert result.exit_code == 1
+    assert "--root typo is not a folder" in result.stderr
+    assert not (tmp_path / "typo").exists()
+
+
+def test_a_server_address_without_scheme_is_refused(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KBAPP_MILVUS__URI", "localhost:19530")
+    result = run("index")
+    assert result.exit_code == 1
+    assert "http://localhost:19530" in result.stderr
+    assert not (tmp_path / "localhost:19530").exists()
+
+
+def test_a_changed_model_is_said_on_the_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("index")
+    monkeypatch.setenv("KBAPP_EMBEDDING__MODEL", "openai:other")
+    assert "the embedding model changed: openai:tiny" in run("lookup", "ERR_TIMEOUT").stderr
