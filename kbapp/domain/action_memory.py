@@ -185,19 +185,21 @@ Decision = Give | Withhold
 def decide(memory: SessionMemory, request: DedupRequest, offers: Sequence[GivenText], policy: DomainPolicy) -> Decision:
     """Which of the offers, best first, may be given.
 
-    The best may; when it was given before, the next one of the same level; a weaker leftover never takes its place
-    (G7, M3). ``offers`` is not empty.
+    The best may; when it was given before, the next one of the same level, unless the query asks again for what the
+    domain of the best already gave; a weaker leftover never takes its place (G7, M3, M4). ``offers`` is not empty.
     """
-    first: Withhold | None = None
-    for index, offer in enumerate(offers):
+    best = _judge(memory, request, offers[0], policy)
+    if not isinstance(best, Withhold):
+        return Give(0, best)
+    if policy is DomainPolicy.BLOCK and _covering(memory, request, offers[0]):
+        return best
+    for index, offer in enumerate(offers[1:], 1):
         if offer.level is not offers[0].level:
             break
         verdict = _judge(memory, request, offer, policy)
         if not isinstance(verdict, Withhold):
             return Give(index, verdict)
-        first = first or verdict
-    assert first is not None  # noqa: S101 - the first offer has its own level
-    return first
+    return best
 
 
 def _judge(
@@ -207,17 +209,25 @@ def _judge(
     if request.force:
         return None
     earlier = memory.call_that_gave(offer)
-    goes_deeper = bool(request.section) or memory.is_new_dimension(request.query, request.dimension)
     if earlier:
-        if goes_deeper and offer.part and not memory.has_given_part(offer):
+        if _goes_deeper(memory, request) and offer.part and not memory.has_given_part(offer):
             return None
         return Withhold(DedupReason.DOC_RETRIEVED, earlier)
-    if policy is DomainPolicy.OFF or goes_deeper or offer.level is not RelevanceLevel.HIGHLY_RELEVANT:
-        return None
-    covering = memory.call_that_covers(request.query, offer.domain)
+    covering = None if policy is DomainPolicy.OFF else _covering(memory, request, offer)
     if covering is None or policy is DomainPolicy.WARN:
         return covering
     return Withhold(DedupReason.DOMAIN_RETRIEVED, covering)
+
+
+def _covering(memory: SessionMemory, request: DedupRequest, offer: GivenText) -> EarlierCall | None:
+    """The call that already got what the query asks of a highly relevant offer's domain, when it names nothing new."""
+    if offer.level is not RelevanceLevel.HIGHLY_RELEVANT or _goes_deeper(memory, request):
+        return None
+    return memory.call_that_covers(request.query, offer.domain)
+
+
+def _goes_deeper(memory: SessionMemory, request: DedupRequest) -> bool:
+    return bool(request.section) or memory.is_new_dimension(request.query, request.dimension)
 
 
 def _share_words(first: str, second: str) -> bool:

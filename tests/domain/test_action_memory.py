@@ -69,6 +69,12 @@ def test_m3_the_next_document_is_given_only_when_its_own_level_is_the_same() -> 
     assert reason(judge(AFTER_POOL, "别的", again, text("api/b.md", level=REFERENCE))) is DedupReason.DOC_RETRIEVED
 
 
+def test_m4_leftovers_do_not_take_the_place_of_what_is_asked_again() -> None:
+    again = text("infrastructure/pool.md", POOL_TEXT)
+    decision = judge(AFTER_POOL, "连接池耗尽", again, text("troubleshooting/timeout.md", "超时"))
+    assert reason(decision) is DedupReason.DOC_RETRIEVED
+
+
 def test_m3_a_precise_document_is_not_given_twice_either() -> None:
     before = memory(call("ERR_TIMEOUT", text("api/pay.md", level=PRECISE, part="")))
     assert reason(judge(before, "ERR_TIMEOUT", text("api/pay.md", level=PRECISE, part=""))) is DedupReason.DOC_RETRIEVED

@@ -129,6 +129,47 @@ def test_k11_a_novel_named_like_a_keyword_is_not_precise(kb: KnowledgeBase) -> N
     assert result.relevance_level is not RelevanceLevel.HIGHLY_RELEVANT
 
 
+def in_session(kb: KnowledgeBase, session: str, *queries: str) -> list[LookupResult]:
+    kb.clear_session(session)
+    return [kb.lookup(query, session_id=session) for query in queries]
+
+
+def test_m8_scenario_1_one_lookup_is_enough(kb: KnowledgeBase) -> None:
+    [result] = in_session(kb, "scenario-1", "数据库连接池配置")
+    assert result.relevance_level is RelevanceLevel.HIGHLY_RELEVANT
+    assert str(result.completeness_hint).startswith("当前结果已高度相关")
+    assert result.retrieved_domains == ("infrastructure",)
+
+
+def test_m8_scenario_2_the_memory_stops_the_repeats(kb: KnowledgeBase) -> None:
+    first, second, third, other = in_session(
+        kb, "scenario-2", "数据库连接池", "HikariCP 参数", "连接池耗尽", "Nginx 反向代理配置"
+    )
+    assert first.relevance_level is RelevanceLevel.HIGHLY_RELEVANT
+    for repeat in (second, third):
+        assert repeat.relevance_level is RelevanceLevel.DEDUPED
+        assert repeat.retrieved_domains == ("infrastructure",)
+        assert (repeat.primary, repeat.supplement) == (None, None)
+        assert "missing_dimension" in str(repeat.message)
+    assert other.primary is not None
+    assert other.primary.title == "Nginx 接入层配置手册"
+
+
+def test_m8_scenario_3_a_precise_answer_is_given_once(kb: KnowledgeBase) -> None:
+    first, again = in_session(kb, "scenario-3", "ERR_TIMEOUT", "ERR_TIMEOUT 是什么？")
+    assert first.relevance_level is RelevanceLevel.PRECISE
+    assert first.completeness_hint == "知识库中不存在比上述结果更精准的文档"
+    assert again.relevance_level is RelevanceLevel.DEDUPED
+
+
+def test_m8_scenario_4_a_reference_and_then_the_missing_dimension(kb: KnowledgeBase) -> None:
+    first, second = in_session(kb, "scenario-4", "故障排查", "日志分析步骤")
+    assert first.relevance_level is RelevanceLevel.REFERENCE
+    assert first.retrieved_domains == ("troubleshooting",)
+    assert second.supplement is not None
+    assert second.supplement.source == "knowledge_base/troubleshooting/log-analysis.md"
+
+
 def test_c3_the_breadcrumbs_of_the_documents(kb: KnowledgeBase) -> None:
     breadcrumbs = {
         chunk.chunk.breadcrumb
