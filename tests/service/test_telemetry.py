@@ -140,13 +140,15 @@ def test_pruning_delays_nothing_and_ends_with_the_knowledge_base(caplog: pytest.
     assert "old telemetry is not deleted: the disk is gone" in caplog.text
 
 
-def test_t5_lookups_go_on_when_nothing_can_be_recorded(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_t5_lookups_and_memory_go_on_when_nothing_can_be_recorded(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     write_documents(tmp_path / "knowledge_base", DOCUMENTS)
     (tmp_path / "state").mkdir()
     (tmp_path / "state/kbapp.sqlite3").write_bytes(b"not a database" * 1000)
     with open_for_test(tmp_path) as kb:
-        for _ in range(3):
-            assert kb.lookup("ERR_TIMEOUT", session_id="s1").relevance_level is RelevanceLevel.PRECISE
+        levels = [kb.lookup("ERR_TIMEOUT", session_id="s1").relevance_level for _ in range(3)]
+        assert levels == [RelevanceLevel.PRECISE, RelevanceLevel.DEDUPED, RelevanceLevel.DEDUPED]
         with pytest.raises(UserError, match="the query is empty"):
             kb.lookup("")
         for ask in (kb.telemetry, lambda: kb.select("SELECT 1"), lambda: kb.feedback("i1", "helpful")):
