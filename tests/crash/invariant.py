@@ -59,7 +59,7 @@ def assert_vectors(kb: KnowledgeBase, folder: Path, paths: list[str]) -> None:
 
 
 def read_texts(root: Path) -> Iterator[tuple[str, str]]:
-    for file in root.rglob("*.md"):
+    for file in (file for file in root.rglob("*") if file.suffix.lower() == ".md"):
         yield str(file.relative_to(root)), file.read_text(encoding="utf-8")
 
 
