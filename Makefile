@@ -23,8 +23,10 @@ torch-test: $(VENV)-torch/installed
 	HF_HUB_OFFLINE=1 $(VENV)-torch/bin/python -m pytest -o addopts="--strict-markers --strict-config -ra" tests/torch $(ARGS)
 
 bench: $(VENV)/installed-dev
-	$(BIN)/python benchmarks/l0.py
+	$(BIN)/python benchmarks/l0.py --entries 1000
+	$(BIN)/python benchmarks/start.py
 	$(BIN)/python benchmarks/lookup.py
+	$(BIN)/python benchmarks/memory.py
 
 format: $(VENV)/installed-dev
 	$(BIN)/ruff check --fix .

@@ -4,7 +4,7 @@
 
 Entries and queries are generated with a fixed seed: Chinese terms, products, error codes, class names, settings and
 versions, few frequent, most rare. Each size runs in a process of its own, and once more under tracemalloc for the
-memory of Python objects; the resident size (RSS) holds the automaton too, which is native.
+memory of Python objects.
 """
 
 from __future__ import annotations

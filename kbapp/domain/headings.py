@@ -6,6 +6,7 @@ import html
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from markdown_it.token import Token
@@ -40,6 +41,7 @@ class Heading:
     last_line: int
 
 
+@lru_cache(maxsize=16)  # one answer asks for the headings of its document two or three times
 def parse_headings(body: str, literal_lines: int = 0) -> tuple[Heading, ...]:
     """The headings of a body with LF line ends, in order.
 
