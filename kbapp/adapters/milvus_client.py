@@ -32,7 +32,7 @@ class MilvusLimits:
 
     connect_seconds: float = 3.0
     lock_seconds: float = 10.0
-    search_seconds: float = 10.0
+    search_seconds: float = 5.0
     write_seconds: float = 60.0
     batch_rows: int = 500
     batch_bytes: int = 4 * 1024 * 1024

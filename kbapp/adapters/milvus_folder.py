@@ -17,6 +17,7 @@ from kbapp.adapters.milvus_client import failure_reason, silence_loggers
 from kbapp.domain.hashing import sha256_hex
 
 COLLECTIONS_FOLDER = "collections"
+INDEXES_FOLDER = "indexes"
 _START_LOGGER = "milvus_lite.server_manager"
 
 
@@ -104,17 +105,22 @@ def _start_server(folder: Path) -> str:
         logger.removeHandler(failure)
     if uri is None:
         cause = failure.error or OSError("Milvus Lite does not say why")
-        raise FolderRefused(failure_reason(cause), is_locked=isinstance(cause, DataDirLockedError)) from cause
+        is_untold = failure.error is None and lock_holder(folder) is not None  # logging.disable() silences the reason
+        is_locked = is_untold or isinstance(cause, DataDirLockedError)
+        raise FolderRefused(failure_reason(cause), is_locked=is_locked) from cause
     return str(uri)
 
 
 def folder_fingerprint(folder: Path) -> str:
-    """Names, sizes and times of the collections' files, as a hash; of none that can be told while they change."""
+    """Names, sizes and times of the collections' files, as a hash; one like no other while they change.
+
+    Without the search indexes, which the engine makes of the other files some time after a write.
+    """
     collections = folder / COLLECTIONS_FOLDER
-    files = (file for file in collections.rglob("*") if file.is_file())
+    files = (file for file in collections.rglob("*") if file.parent.name != INDEXES_FOLDER and file.is_file())
     try:
         states = sorted((str(file.relative_to(collections)), *_size_and_time(file)) for file in files)
-    except OSError:  # the engine replaced a file meanwhile: like no other state, also not like the next such one
+    except OSError:  # the engine replaced a file meanwhile
         return uuid4().hex
     return sha256_hex(repr(states).encode())[:16]
 

@@ -25,7 +25,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from kbapp.adapters.milvus_client import MilvusClient, failure_code, failure_reason, milvus_failures, open_client
-from kbapp.adapters.milvus_folder import COLLECTIONS_FOLDER, SERVED_FOLDERS
+from kbapp.adapters.milvus_folder import COLLECTIONS_FOLDER, INDEXES_FOLDER, SERVED_FOLDERS
 from kbapp.adapters.milvus_schema import is_collection_of
 
 _MARKER_PREFIX = "kbapp_"
@@ -95,7 +95,7 @@ def _failure_to_load(client: MilvusClient, collection: Path, seconds: float) -> 
                 raise
             if is_last:
                 return failure_reason(error)
-            for file in collection.glob("partitions/*/indexes/*"):
+            for file in collection.glob(f"partitions/*/{INDEXES_FOLDER}/*"):
                 file.unlink()
         else:
             break

@@ -6,6 +6,7 @@ import random
 import shutil
 import signal
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ MOMENTS = 50
 MOMENT_SECONDS = (0.02, 0.7)
 REPAIR_KILLED_SHARE = 0.3
 LONGEST_REPAIR_STEPS = 30
+FEWEST_STEPS = 60
 
 BEFORE = {
     "keep.md": unique_text("kept"),
@@ -95,17 +97,19 @@ def assert_repaired(folder: Path) -> None:
 def test_s4_an_indexer_killed_after_any_step_is_repaired_by_the_next_start(
     indexer: LineProcess, before: Path, tmp_path: Path
 ) -> None:
-    whole = run(indexer, copied(before, tmp_path / "whole"), "scenario", 0, None)
-    assert whole[-1] == ["gone", 0]
-    assert_repaired(tmp_path / "whole")
     some = random.Random(1)
-    for step in range(len(whole) - 1):
+    for step in count():
         folder = copied(before, tmp_path / str(step))
-        assert run(indexer, folder, "scenario", 0, step) == [*whole[: step + 1], ["gone", -signal.SIGKILL]]
-        if some.random() < REPAIR_KILLED_SHARE:
-            run(indexer, folder, "follow", 0, some.randrange(LONGEST_REPAIR_STEPS))
+        *_, last, gone = run(indexer, folder, "scenario", 0, step)
+        if gone != ["gone", 0]:
+            assert (last[1], gone) == (step, ["gone", -signal.SIGKILL])
+            if some.random() < REPAIR_KILLED_SHARE:
+                run(indexer, folder, "follow", 0, some.randrange(LONGEST_REPAIR_STEPS))
         assert_repaired(folder)
         assert_refused_answers_as_before(folder)
+        if gone == ["gone", 0]:
+            assert step > FEWEST_STEPS
+            return
 
 
 def assert_refused_answers_as_before(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import select
 import signal
 import socket
@@ -32,6 +33,7 @@ class LineProcess:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._input, self._output = self._process.stdin, self._process.stdout
+        self._received = b""
 
     @property
     def pid(self) -> int:
@@ -42,10 +44,13 @@ class LineProcess:
         self._input.flush()
 
     def receive(self) -> object:
-        if not select.select([self._output], [], [], PATIENCE_SECONDS)[0]:
-            raise TimeoutError("the process says nothing")
-        line = self._output.readline()
-        assert line, "the process has ended"
+        while b"\n" not in self._received:
+            if not select.select([self._output], [], [], PATIENCE_SECONDS)[0]:
+                raise TimeoutError("the process says nothing")
+            block = os.read(self._output.fileno(), 65_536)  # a buffered reader would hide lines from select
+            assert block, "the process has ended"
+            self._received += block
+        line, _, self._received = self._received.partition(b"\n")
         answer: object = json.loads(line)
         return answer
 
