@@ -97,9 +97,11 @@ class Database:
             self.file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             connection = self._connect()
             try:
-                connection.execute("PRAGMA journal_mode = WAL")
+                # SQLite does not wait for others when it changes the journal: one process at a time.
+                with FileLock(self.file.with_suffix(".lock"), timeout=BUSY_TIMEOUT_SECONDS):
+                    connection.execute("PRAGMA journal_mode = WAL")
+                    self._migrate(connection)
                 connection.execute("PRAGMA synchronous = NORMAL")
-                self._migrate(connection)
                 connection.execute("PRAGMA foreign_keys = ON")  # no chunk without its document
             except BaseException:
                 connection.close()
@@ -128,8 +130,7 @@ class Database:
 
         from kbapp.adapters.migrations import migrations
 
-        with FileLock(self.file.with_suffix(".lock"), timeout=BUSY_TIMEOUT_SECONDS):
-            migrations.apply(UtilsDatabase(connection))
+        migrations.apply(UtilsDatabase(connection))
 
     @contextmanager
     def _translated(self) -> Iterator[None]:

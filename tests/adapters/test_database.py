@@ -105,7 +105,7 @@ def test_the_state_folder_is_for_its_owner_alone(file: Path) -> None:
 
 
 def test_two_processes_worth_of_openings_migrate_once(file: Path) -> None:
-    databases = [Database(file) for _ in range(4)]
+    databases = [Database(file) for _ in range(12)]
     errors: list[Exception] = []
 
     def open_one(database: Database) -> None:
