@@ -41,6 +41,10 @@ class ChunkRows:
         if self._records.state(CONSISTENT_STATE) != "":
             self._records.set_state(CONSISTENT_STATE, "")
 
+    def distrust(self) -> None:
+        """Have this run compared, although every change succeeded."""
+        self._is_sure = False
+
     def doubt_unseen_changes(self) -> None:
         """``doubt`` a store that does not tell whether somebody else has changed it."""
         if not self._vectors.fingerprint():

@@ -106,6 +106,8 @@ class Indexer:
         for change in self._index(sorted(work | affected), records, repeated, passages):
             if change.kind is ChangeKind.FAILED or change.path not in renamed:
                 changes.append(change)
+            if change.kind is ChangeKind.FAILED and change.path in renamed:
+                self._rows.distrust()  # the rows of its former version name its former path
         self._repeated.keep(repeated, hashes)
         self._rows.end()
         self._rows.repair(passages)
@@ -174,8 +176,8 @@ class Indexer:
         present = set(paths)
         vanished: dict[str, list[DocumentRecord]] = {}
         for path, record in records.items():
-            if path not in present and record.indexed_hash:
-                vanished.setdefault(record.indexed_hash, []).append(record)
+            if path not in present:
+                vanished.setdefault(record.content_hash, []).append(record)
         moved = []
         for path, content_hash in hashes.items():
             if path not in records and vanished.get(content_hash):
@@ -185,6 +187,7 @@ class Indexer:
                 changes.append(DocumentChange(path, ChangeKind.RENAMED, former.path))
         if not moved:
             return records
+        self._rows.doubt()
         self._records.save([replace(record, updated_at=now()) for record in moved])
         return self._records.documents()
 

@@ -30,7 +30,8 @@ BEFORE = {
     "empty.md": unique_text("emptied"),
     "folder/moved.md": unique_text("moved"),
     "gone.md": unique_text("gone"),
-    "refused.md": unique_text("refusedOld"),
+    "refused.md": unique_text("refusedFormer"),
+    "refused/earlier.md": unique_text("earlierFormer"),
     "swap/a.md": unique_text("swapA"),
     "swap/b.md": unique_text("swapB"),
     "delete/deleted.md": unique_text("deleted"),
@@ -51,6 +52,8 @@ def before(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_documents(root, BEFORE)
     with open_for_test(folder, RefusingEmbedder()) as kb:
         kb.reindex()
+        write_documents(root, {"refused/earlier.md": unique_text("earlierNew", POISON)})
+        kb.reindex()
     write_documents(
         root,
         {
@@ -64,6 +67,7 @@ def before(tmp_path_factory: pytest.TempPathFactory) -> Path:
         },
     )
     (root / "folder").rename(root / "folder2")
+    (root / "refused/earlier.md").rename(root / "refused/renamed.md")
     (root / "gone.md").unlink()
     return folder
 
@@ -114,7 +118,8 @@ def test_s4_an_indexer_killed_after_any_step_is_repaired_by_the_next_start(
 
 def assert_refused_answers_as_before(folder: Path) -> None:
     with open_for_test(folder, RefusingEmbedder()) as kb:
-        assert "refusedOld 第一段" in kb.chunks("refused.md")[0].chunk.content
+        for path, marker in {"refused.md": "refusedFormer", "refused/renamed.md": "earlierFormer"}.items():
+            assert f"{marker} 第一段" in kb.chunks(path)[0].chunk.content
 
 
 def test_s4_a_process_killed_at_any_moment_loses_nothing_that_it_acknowledged(

@@ -201,3 +201,12 @@ def test_a_document_that_cannot_be_embedded_holds_up_no_other(store: Store) -> N
     assert store.vectors.ids == {A.id, B.id}
     store.repair()
     assert store.vectors.compared == 2
+
+
+def test_a_run_that_its_caller_distrusts_is_compared(store: Store) -> None:
+    store.rows.begin()
+    store.put(A)
+    store.rows.distrust()
+    store.rows.end()
+    store.repair()
+    assert store.vectors.compared == 1

@@ -14,7 +14,7 @@ import pytest
 from kbapp.adapters.index_lock import hold_index_lock
 from kbapp.adapters.milvus_engine import LocalEngine
 from kbapp.adapters.milvus_index import MilvusIndex
-from kbapp.domain.documents import KnowledgeEntry
+from kbapp.domain.documents import DocumentStatus, KnowledgeEntry
 from kbapp.domain.errors import IndexUnavailable
 from kbapp.domain.ports import Vectors
 from kbapp.service import health
@@ -80,6 +80,13 @@ def move_a_row(tmp_path: Path) -> None:
 
 def vector_of(text: str) -> Vectors:
     return TinyEmbedder().embed_passages([text])
+
+
+class Refusing(TinyEmbedder):
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        if any("有毒" in text for text in texts):
+            raise IndexUnavailable("the model refuses this text")
+        return super().embed_passages(texts)
 
 
 BREAKS: dict[str, tuple[Callable[[Path], None], str]] = {
@@ -213,12 +220,6 @@ def test_vectors_that_nobody_can_read_are_not_called_consistent(tmp_path: Path, 
 
 
 def test_a_prune_leaves_what_the_documents_use_and_what_a_failed_one_answers_with(tmp_path: Path, root: Path) -> None:
-    class Refusing(TinyEmbedder):
-        def embed_passages(self, texts: Sequence[str]) -> Vectors:
-            if any("有毒" in text for text in texts):
-                raise IndexUnavailable("the model refuses this text")
-            return super().embed_passages(texts)
-
     embedder = Refusing()
     with open_for_test(tmp_path, embedder) as kb:
         write_documents(root, {"plain.md": "有毒的新版本\n", "new.md": "新文档\n"})
@@ -251,6 +252,22 @@ def test_s5_nothing_is_compared_while_somebody_indexes(
     assert (found.consistent, problem.way_out) == (False, "run `kbapp doctor` again when that is over")
     assert "is indexing" in problem.problem
     assert kb.health().consistent
+
+
+def test_u4_a_failed_document_that_is_moved_goes_on_answering_from_its_former_version(
+    tmp_path: Path, root: Path
+) -> None:
+    with open_for_test(tmp_path, Refusing()) as kb:
+        write_documents(root, {"plain.md": "有毒的新版本\n"})
+        kb.reindex()
+        former = kb.chunks("plain.md")[0].chunk
+        (root / "plain.md").rename(root / "api" / "moved.md")
+        kb.refresh()
+        assert kb.chunks("api/moved.md")[0].chunk == former
+        assert [record.path for record in kb.documents() if record.status is DocumentStatus.FAILED] == ["api/moved.md"]
+        assert kb.health().consistent
+        kb.refresh()
+        assert kb.health().consistent
 
 
 def test_a_run_after_a_run_compares_nothing_on_the_real_engine(kb: KnowledgeBase, root: Path) -> None:
