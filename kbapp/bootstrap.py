@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import platform
 import time
 from collections.abc import Callable, Iterator
@@ -173,9 +174,9 @@ def _settings(knowledge_base: Settings | Path | str | None) -> Settings:
 
 def _base_folder(settings: Settings, *, explicit: bool) -> Path:
     """The folder of the documents; a configured one is created when absent, one that a caller named is not (K8)."""
-    folder = settings.base_folder
+    folder = Path(os.path.abspath(settings.base_folder))  # noqa: PTH100 - resolve would give a linked folder another name
     if folder.is_dir():
-        return folder.resolve()
+        return folder
     if explicit or folder.exists():
         raise UserError(f"{folder} is not a folder: name the folder of your documents")
     try:
@@ -183,7 +184,7 @@ def _base_folder(settings: Settings, *, explicit: bool) -> Path:
     except OSError as error:
         raise UserError(f"{folder} cannot be created ({error.strerror}): set knowledge.base-path") from error
     logger.info("created %s", folder)
-    return folder.resolve()
+    return folder
 
 
 def _embedding_options(settings: Settings) -> EmbeddingOptions:

@@ -10,14 +10,15 @@ import difflib
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
 
 from kbapp.domain.errors import UserError
 
 CONFIG_FILE = "kbapp.yaml"
+SECRETS = frozenset({"milvus.token", "embedding.api-key", "llm.api-key"})
 ENVIRONMENT_PREFIX = "KBAPP_"
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -27,7 +28,7 @@ Count = Annotated[int, Field(ge=1)]
 class Group(BaseModel):
     """A level of the settings' tree; unknown names are refused."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class FrontmatterAliasSettings(Group):
@@ -105,6 +106,12 @@ class NormalizationSettings(Group):
     highly_relevant_threshold: Share = Field(0.75, description="similarity from which a result is HIGHLY_RELEVANT")
     reference_threshold: Share = Field(0.5, description="similarity from which a result is a REFERENCE")
 
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.reference_threshold > self.highly_relevant_threshold:
+            raise ValueError("reference-threshold is above highly-relevant-threshold")
+        return self
+
 
 class DedupSettings(Group):
     """What happens when a session asks again."""
@@ -137,7 +144,7 @@ class WatchSettings(Group):
     debounce_seconds: Annotated[float, Field(ge=0, le=60)] = Field(
         0.3, description="quiet after a change before it is indexed, seconds; a burst is put off for 1 s at most"
     )
-    reconcile_seconds: Annotated[float, Field(ge=1)] = Field(
+    reconcile_seconds: Annotated[float, Field(ge=1, le=86_400)] = Field(
         60, description="files are compared with the indexes so often without any event, seconds"
     )
 
@@ -202,6 +209,7 @@ class Settings(Group):
         for name, value in [*_environment_values(environ), *(overrides or {}).items()]:
             _put(values, name, value)
         root = file.absolute().parent if config or file.is_file() else Path.cwd()
+        _check_characters(values)
         return _validated(values, root)
 
 
@@ -220,7 +228,7 @@ def _read_yaml(file: Path) -> dict[str, object]:
         values = yaml.safe_load(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise UserError(f"{file} does not exist: name an existing settings file with --config") from None
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         raise UserError(f"{file} cannot be read as YAML: {_first_line(error)}") from error
     if values is None:
         return {}
@@ -240,7 +248,10 @@ def _flatten(values: object, prefix: str, flat: dict[str, object], file: Path) -
     names = {name for name, _, _ in setting_names()}
     for key, value in values.items():
         name = f"{prefix}{key}"
-        if isinstance(value, dict) and name not in names:
+        is_group = any(known.startswith(f"{name}.") for known in names)
+        if value is None and is_group:
+            continue
+        if isinstance(value, dict) and is_group:
             _flatten(value, f"{name}.", flat, file)
         else:
             flat[name] = value
@@ -271,6 +282,14 @@ def _put(values: dict[str, object], name: str, value: object) -> None:
     values[last] = value
 
 
+def _check_characters(values: object) -> None:
+    """No NUL in a value: a path with one reaches the system's calls as a traceback."""
+    for value in values.values() if isinstance(values, dict) else ():
+        if isinstance(value, str) and "\0" in value:
+            raise UserError(f"a setting holds a NUL character: {value!r}")
+        _check_characters(value)
+
+
 def _validated(values: dict[str, object], project_root: Path) -> Settings:
     _split_lists(values)
     try:
@@ -278,7 +297,8 @@ def _validated(values: dict[str, object], project_root: Path) -> Settings:
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(part).replace("_", "-") for part in first["loc"])
-        raise UserError(f"setting {name} is not usable: {first['msg']} (it is {str(first['input'])[:60]!r})") from None
+        shown = "" if name in SECRETS else f" (it is {str(first['input'])[:60]!r})"
+        raise UserError(f"setting {name or 'combination'} is not usable: {first['msg']}{shown}") from None
 
 
 def _split_lists(values: dict[str, object]) -> None:

@@ -102,6 +102,12 @@ class DocumentRecords:
         with self._database.read() as connection:
             return int(connection.execute("SELECT count(*) FROM api_document WHERE chunk_count > 0").fetchone()[0])
 
+    def pending_count(self) -> int:
+        """How many documents are still to be indexed."""
+        with self._database.read() as connection:
+            row = connection.execute("SELECT count(*) FROM api_document WHERE status = 'PENDING'").fetchone()
+        return int(row[0])
+
     def chunk_count(self) -> int:
         """How many chunks are in force."""
         with self._database.read() as connection:

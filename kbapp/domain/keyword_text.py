@@ -15,8 +15,8 @@ _WORD = re.compile(f"[{CJK}]{{2,}}|{_LETTER}+")
 _WITHIN_WORD = re.compile(f"(?<={_LETTER})(?={_LETTER})")
 # Joiners, direction marks, variation selectors, lone surrogates: nobody sees them, and pasted text is full of them.
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ud800-\udfff\ufe00-\ufe0f\ufeff]")
-_QUOTES = "\"'`“”‘’「」『』"
-_SENTENCE_ENDS = "?!。."
+_QUOTES = "\"'`“”‘’「」『』()[]{}<>【】《》〈〉"
+_SENTENCE_ENDS = "?!。.,;:、…"
 
 
 def normal_text(text: str) -> str:
@@ -30,7 +30,7 @@ def match_key(text: str) -> str:
 
 
 def trimmed(text: str) -> str:
-    """The text without quotes around and sentence ends behind; one that is nothing else stays as it is."""
+    """The text without quotes and brackets around and punctuation behind; one that is nothing else stays as it is."""
     return text.rstrip(_SENTENCE_ENDS + _QUOTES + " ").lstrip(_QUOTES + " ") or text
 
 

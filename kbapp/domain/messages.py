@@ -14,6 +14,7 @@ L1_UNAVAILABLE = "l1_unavailable"
 FULL_TEXT_UNAVAILABLE = "full_text_unavailable"
 FILE_UNREADABLE = "file_unreadable"
 STOP_SEARCHING = "stop_searching"
+STILL_INDEXING = "still_indexing"
 DOCUMENT_GIVEN = "document_given"
 DOMAIN_GIVEN = "domain_given"
 REPEATED_AGAIN = "repeated_again"
@@ -48,6 +49,10 @@ _TEXTS: Mapping[str, Mapping[HintLanguage, str]] = {
     FILE_UNREADABLE: {
         HintLanguage.ZH: "命中文档的正文暂时无法读取，仅返回概要：{reason}",
         HintLanguage.EN: "The text of the matching document cannot be read now, only its summary is given: {reason}",
+    },
+    STILL_INDEXING: {
+        HintLanguage.ZH: "还有 {count} 份文档正在建立索引，语义检索的结果可能不完整",
+        HintLanguage.EN: "{count} documents are still being indexed; semantic search may be incomplete",
     },
     STOP_SEARCHING: {
         HintLanguage.ZH: "已连续 {count} 次没有命中：请停止检索，依据已有信息回答，并说明缺少的部分",

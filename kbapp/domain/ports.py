@@ -173,6 +173,9 @@ class DocumentRecords(Protocol):
     def document_count(self) -> int:
         """How many documents have chunks in force."""
 
+    def pending_count(self) -> int:
+        """How many documents are still to be indexed."""
+
     def save(self, records: Iterable[DocumentRecord]) -> None:
         """Insert or update records by id, in one transaction; paths may change places."""
 

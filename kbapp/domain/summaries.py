@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kbapp.domain.documents import Document, KnowledgeEntry
+from kbapp.domain.keyword_text import is_word_edge
 from kbapp.domain.sections import Heading, fold, parse_headings, split_sections
 from kbapp.domain.text_cuts import cut_to, safe_end
 
@@ -114,6 +115,16 @@ def _first_line(body: str, headings: Sequence[Heading], keyword: str | None) -> 
     wanted = fold(keyword or "")
     lines = body.split("\n")
     for section in split_sections(body, headings) if wanted else ():
-        if wanted in fold("\n".join(lines[section.first_line - 1 : section.last_line])):
+        if _holds_word(fold("\n".join(lines[section.first_line - 1 : section.last_line])), wanted):
             return section.first_line
     return 1
+
+
+def _holds_word(text: str, wanted: str) -> bool:
+    """Whether the keyword stands in the text from word edge to word edge (K3)."""
+    start = text.find(wanted)
+    while start >= 0:
+        if is_word_edge(text, start) and is_word_edge(text, start + len(wanted)):
+            return True
+        start = text.find(wanted, start + 1)
+    return False

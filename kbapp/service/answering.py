@@ -15,7 +15,7 @@ from kbapp.domain.keyword_matching import KeywordMatch
 from kbapp.domain.lookup_result import Confidence, PrimaryResult, SupplementResult
 from kbapp.domain.ports import DocumentFiles
 from kbapp.domain.relevance import HintLanguage, RelevanceLevel
-from kbapp.domain.sections import SectionText, parse_headings, section_text
+from kbapp.domain.sections import PATH_SEPARATOR, SectionText, parse_headings, section_text
 from kbapp.domain.summaries import available_sections, compact_summary, metadata_summary
 from kbapp.service.findings import Findings
 from kbapp.service.vector_search import Candidate
@@ -158,7 +158,7 @@ class Answerer:
         for candidate, document, section in found:
             if section and candidate.level:
                 yield Answer(
-                    supplement=self._supplement(candidate, section.text),
+                    supplement=self._section_supplement(document, section),
                     level=candidate.level,
                     given=_document_text(document, candidate.level, section.text, f"section:{section.title}"),
                     section_from=candidate,
@@ -189,6 +189,11 @@ class Answerer:
         chunk = candidate.stored.chunk
         source = source_of(self._files.base_folder, candidate.stored.path)
         return SupplementResult(content, source, chunk.title, chunk.breadcrumb)
+
+    def _section_supplement(self, document: Document, section: SectionText) -> SupplementResult:
+        source = source_of(self._files.base_folder, document.path)
+        breadcrumb = PATH_SEPARATOR.join(dict.fromkeys((document.title, section.title)))
+        return SupplementResult(section.text, source, section.title, breadcrumb)
 
     def _unreadable(self, error: UserError) -> str:
         return messages.message(messages.FILE_UNREADABLE, self._language, reason=error)

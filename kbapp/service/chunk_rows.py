@@ -82,10 +82,13 @@ class ChunkRows:
         except IndexUnavailable as error:
             logger.warning("the vectors are left to the next reconcile: %s", error)
 
-    def repair(self, passages: PassageVectors) -> None:
-        """Unless sealed: rows that no chunk names go, chunks without a right one get theirs from the cache."""
+    def repair(self, passages: PassageVectors) -> str | None:
+        """Unless sealed: rows that no chunk names go, chunks without a right one get theirs from the cache.
+
+        Returns why that could not be done.
+        """
         if self._is_sealed():
-            return
+            return None
         if not self._full_text.is_consistent():
             self._full_text.rebuild()
         try:
@@ -95,6 +98,8 @@ class ChunkRows:
                 self._seal()
         except IndexUnavailable as error:
             logger.warning("the vectors are not compared with the chunks: %s", error)
+            return str(error)
+        return None
 
     def _mend(self, passages: PassageVectors) -> bool:
         """Make rows and chunks equal; False when a text cannot be embedded."""

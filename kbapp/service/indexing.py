@@ -110,7 +110,9 @@ class Indexer:
                 self._rows.distrust()  # the rows of its former version name its former path
         self._repeated.keep(repeated, hashes)
         self._rows.end()
-        self._rows.repair(passages)
+        unrepaired = self._rows.repair(passages)
+        if unrepaired:
+            scan = replace(scan, problems=(*scan.problems, FileProblem("(vector index)", unrepaired)))
         return self._report(changes, scan, passages.embedded, former_model, time.perf_counter() - started)
 
     def index_document(self, path: str, on_progress: OnProgress | None = None) -> DocumentChange:

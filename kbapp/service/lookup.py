@@ -218,6 +218,8 @@ class Lookup:
             return self._sentence(messages.L0_UNAVAILABLE, findings.keywords.problem)
         if answer.problem:
             return answer.problem
+        if findings.search and findings.search.pending:
+            return messages.message(messages.STILL_INDEXING, self._options.language, count=findings.search.pending)
         if findings.search and findings.search.full_text_problem:
             return self._sentence(messages.FULL_TEXT_UNAVAILABLE, findings.search.full_text_problem)
         return None

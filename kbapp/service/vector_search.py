@@ -57,6 +57,7 @@ class SearchOutcome:
     embed_ms: float
     search_ms: float
     full_text_problem: str | None
+    pending: int = 0  # documents that are still being indexed
 
     @property
     def results(self) -> tuple[Candidate, ...]:
@@ -109,14 +110,15 @@ class VectorSearch:
         best = self._in_force(fused, self.options.top_k + alternatives)
         distances |= self._missing_distances(vector, [chunk for _, chunk in best if chunk.id not in distances])
         candidates = self._grade(query, [(hit, chunk) for hit, chunk in best if chunk.id in distances], distances)
+        pending = self._records.pending_count()
         ended = time.perf_counter()
         return SearchOutcome(
-            candidates, self.options.top_k, (embedded - start) * 1000, (ended - embedded) * 1000, problem
+            candidates, self.options.top_k, (embedded - start) * 1000, (ended - embedded) * 1000, problem, pending
         )
 
     def _check_indexed(self) -> None:
-        """No vector at all is an answer for an empty knowledge base only."""
-        if not self._records.chunk_count():
+        """No vector at all is an answer for an empty knowledge base only, or for one that is just being indexed."""
+        if not self._records.chunk_count() or self._records.pending_count():
             return
         former = self._records.state(MODEL_STATE)
         if former and former != self._embedder.model_id:

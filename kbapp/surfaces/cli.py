@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import sys
 from collections.abc import Iterator
@@ -29,6 +30,8 @@ class KbappGroup(click.Group):
             raise click.ClickException(cli_text.plain(" ".join(str(error).split()))) from error
         except BrokenPipeError:
             _leave_quietly()
+        except OSError as error:
+            raise click.ClickException(f"the output cannot be written: {error.strerror or error}") from error
 
 
 @click.group(cls=KbappGroup, context_settings={"help_option_names": ["-h", "--help"]})
@@ -42,6 +45,7 @@ class KbappGroup(click.Group):
 @click.pass_context
 def main(ctx: click.Context, root: Path | None, state_dir: Path | None, config: Path | None, verbose: bool) -> None:
     """Look things up in a folder of Markdown documents."""
+    _set_up_streams()
     _set_up_logging(verbose=verbose)
     ctx.obj = Options(root, state_dir, config)
 
@@ -106,6 +110,7 @@ def prompt(options: Options) -> None:
     with options.open() as kb:
         refresh(kb)
         for query in _questions():
+            refresh(kb)
             try:
                 result = kb.lookup(query)
             except UserError as error:
@@ -133,6 +138,8 @@ main.add_command(cli_telemetry.feedback)
 
 
 def _questions() -> Iterator[str]:
+    if sys.stdin is None:
+        return
     if not sys.stdin.isatty():
         yield from (line for line in (raw.strip() for raw in sys.stdin) if line)
         return
@@ -148,6 +155,13 @@ def _questions() -> Iterator[str]:
 
 def _no_documents(options: Options) -> str:
     return f"{options.settings().base_folder} holds no .md file: put one there, or name another folder with --root"
+
+
+def _set_up_streams() -> None:
+    """A character that a stream's encoding lacks, or bytes that are none, end no command."""
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 def _set_up_logging(*, verbose: bool) -> None:

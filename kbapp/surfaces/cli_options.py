@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -69,4 +70,8 @@ def refresh(kb: KnowledgeBase) -> None:
 
 def print_values(as_json: bool, values: JsonValue, text: Callable[[], str]) -> None:
     """One JSON value, or text for people, on stdout."""
-    click.echo(json.dumps(values, ensure_ascii=False, indent=2) if as_json else text())
+    if as_json:
+        is_unicode = (sys.stdout.encoding or "").lower().replace("-", "").startswith("utf")
+        click.echo(json.dumps(values, ensure_ascii=not is_unicode, indent=2))
+    else:
+        click.echo(text())

@@ -19,9 +19,9 @@ from tests.processes.milvus_processes import LineProcess, line_process
 
 MOMENTS = 50
 MOMENT_SECONDS = (0.02, 0.7)
-REPAIR_KILLED_SHARE = 0.3
-LONGEST_REPAIR_STEPS = 30
 FEWEST_STEPS = 60
+FEWEST_REPAIR_STEPS = 6
+KILLED_REPAIRS = 15
 
 BEFORE = {
     "keep.md": unique_text("kept"),
@@ -101,19 +101,26 @@ def assert_repaired(folder: Path) -> None:
 def test_s4_an_indexer_killed_after_any_step_is_repaired_by_the_next_start(
     indexer: LineProcess, before: Path, tmp_path: Path
 ) -> None:
-    some = random.Random(1)
     for step in count():
         folder = copied(before, tmp_path / str(step))
         *_, last, gone = run(indexer, folder, "scenario", 0, step)
         if gone != ["gone", 0]:
             assert (last[1], gone) == (step, ["gone", -signal.SIGKILL])
-            if some.random() < REPAIR_KILLED_SHARE:
-                run(indexer, folder, "follow", 0, some.randrange(LONGEST_REPAIR_STEPS))
         assert_repaired(folder)
         assert_refused_answers_as_before(folder)
         if gone == ["gone", 0]:
             assert step > FEWEST_STEPS
             return
+
+
+def test_s4_a_repair_that_is_killed_as_well_is_repaired(indexer: LineProcess, before: Path, tmp_path: Path) -> None:
+    some = random.Random(1)
+    for number in range(KILLED_REPAIRS):
+        folder = copied(before, tmp_path / str(number))
+        for task, steps in (("scenario", FEWEST_STEPS), ("follow", FEWEST_REPAIR_STEPS)):
+            assert run(indexer, folder, task, 0, some.randrange(steps))[-1] == ["gone", -signal.SIGKILL]
+        assert_repaired(folder)
+        assert_refused_answers_as_before(folder)
 
 
 def assert_refused_answers_as_before(folder: Path) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from kbapp.domain.documents import DocumentStatus
 from kbapp.domain.lookup_result import DedupReason, LookupResult
 from kbapp.domain.relevance import RelevanceLevel
 from kbapp.service.knowledge_base import KnowledgeBase
@@ -145,3 +147,18 @@ def test_the_databases_loss_takes_no_memory_from_a_running_process(kb: Knowledge
     with open_for_test(tmp_path) as other, other._parts.records._database.write() as connection:  # type: ignore[attr-defined]
         connection.execute("DELETE FROM tool_invocation")
     assert ask(kb, "ERR_TIMEOUT").relevance_level is RelevanceLevel.DEDUPED
+
+
+def test_q7_a_lookup_beside_unfinished_indexing_says_so(kb: KnowledgeBase) -> None:
+    records = kb._parts.records
+    record = kb.documents()[0]
+    records.save([replace(record, status=DocumentStatus.PENDING)])
+    result = kb.lookup("完全不存在 zqxv")
+    assert "1 份文档正在建立索引" in str(result.degraded)
+
+
+def test_q6_a_section_stands_under_its_own_title(kb: KnowledgeBase) -> None:
+    result = kb.lookup("值班交接时核对告警静默的问题", section_title="升级")
+    assert result.supplement is not None
+    assert (result.supplement.title, result.supplement.breadcrumb) == ("升级", "值班手册 > 升级")
+    assert "十分钟" in result.supplement.content

@@ -238,3 +238,26 @@ def test_a_changed_model_is_said_on_the_terminal(run: Run, monkeypatch: pytest.M
     run("index")
     monkeypatch.setenv("KBAPP_EMBEDDING__MODEL", "openai:other")
     assert "the embedding model changed: openai:tiny" in run("lookup", "ERR_TIMEOUT").stderr
+
+
+@pytest.mark.parametrize(
+    "text", ["state-dir: 2024-13-45", "a: &a {x: *a}", "[" * 5000, 'state-dir: "a\\0b"', "retreival: {}"]
+)
+def test_a_settings_file_of_any_kind_is_refused_with_a_sentence(run: Run, tmp_path: Path, text: str) -> None:
+    (tmp_path / "odd.yaml").write_text(text, encoding="utf-8")
+    result = run("--config", "odd.yaml", "documents")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: ")
+
+
+def test_the_prompt_follows_the_files_between_two_questions(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "docs/domain/cache.md").unlink()
+    assert "NOT FOUND" in run("prompt", stdin="击穿\n").stdout
+
+
+@pytest.mark.parametrize(
+    "query", ["(ERR_TIMEOUT)", "【ERR_TIMEOUT】", "ERR_TIMEOUT,", "“ERR_TIMEOUT”："]
+)
+def test_punctuation_around_a_keyword_changes_nothing(run: Run, tmp_path: Path, query: str) -> None:
+    write_documents(tmp_path / "docs", {"api/other.md": document("别的", "timeout", "正文。")})
+    assert values(run("lookup", query, "--json"))["relevanceLevel"] == "PRECISE"
