@@ -255,9 +255,7 @@ def test_the_prompt_follows_the_files_between_two_questions(run: Run, tmp_path: 
     assert "NOT FOUND" in run("prompt", stdin="击穿\n").stdout
 
 
-@pytest.mark.parametrize(
-    "query", ["(ERR_TIMEOUT)", "【ERR_TIMEOUT】", "ERR_TIMEOUT,", "“ERR_TIMEOUT”："]
-)
+@pytest.mark.parametrize("query", ["(ERR_TIMEOUT)", "【ERR_TIMEOUT】", "ERR_TIMEOUT,", "“ERR_TIMEOUT”："])
 def test_punctuation_around_a_keyword_changes_nothing(run: Run, tmp_path: Path, query: str) -> None:
     write_documents(tmp_path / "docs", {"api/other.md": document("别的", "timeout", "正文。")})
     assert values(run("lookup", query, "--json"))["relevanceLevel"] == "PRECISE"
