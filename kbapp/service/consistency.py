@@ -68,17 +68,17 @@ class Consistency:
         self._chunker = chunker
         self._repeated = repeated
 
-    def check(self) -> Findings:
-        """Compare everything; a store that cannot be read is a problem, never an exception."""
-        found = Findings()
+    def check(self, found: Findings) -> None:
+        """Compare everything; vectors or a folder that cannot be read are a difference.
+
+        Raises:
+            IndexUnavailable: the database cannot be used.
+        """
         try:
             self._compare_documents(found)
-            self._compare_chunks(found)
-        except IndexUnavailable as error:
-            found.difference(str(error))
         except UserError as error:  # the folder itself
             found.difference(str(error), MEND_FILE)
-        return found
+        self._compare_chunks(found)
 
     def _compare_documents(self, found: Findings) -> None:
         scan = self._files.scan()

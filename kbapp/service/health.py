@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from kbapp.domain.documents import JsonValue
-from kbapp.domain.errors import IndexUnavailable
+from kbapp.domain.errors import IndexBusy, IndexUnavailable
 from kbapp.domain.ports import Embedder, EmbeddingCache
 from kbapp.service.consistency import Consistency, Findings, Problem
 from kbapp.service.indexing import Indexer
@@ -109,16 +109,18 @@ class HealthCheck:
 
     def _compared(self) -> Findings:
         """While nobody writes: what is under way would look like a difference."""
+        found = Findings()
         try:
             with self._surroundings.index_lock(WAIT_SECONDS):
-                found = self._consistency.check()
+                self._consistency.check(found)
                 if found.doubtful or found.is_unseen:
                     self._indexer.doubt(found.doubtful)
                 size = self._cache.size()
                 found.counts |= {"cached_vectors": size.rows, "cached_bytes": size.size_bytes}
+        except IndexBusy as error:
+            found.difference(str(error), "run `kbapp doctor` again then")
         except IndexUnavailable as error:
-            found = Findings()
-            found.difference(f"nothing is compared: {error}", "run `kbapp doctor` again when that is over")
+            found.difference(str(error), "do so, then run `kbapp index`")
         return found
 
     def _model_problems(self) -> Iterator[Problem]:

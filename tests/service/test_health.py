@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
@@ -240,6 +241,22 @@ def test_a_prune_leaves_what_the_documents_use_and_what_a_failed_one_answers_wit
         assert kb.health().consistent
 
 
+def test_a_damaged_database_ends_when_it_is_moved_away_as_said(tmp_path: Path, root: Path) -> None:
+    database = tmp_path / "state" / "kbapp.sqlite3"
+    for file in database.parent.glob("kbapp.sqlite3-*"):
+        file.unlink()
+    database.write_bytes(b"not a database" * 100)
+    with open_for_test(tmp_path) as kb:
+        found = kb.health()
+    assert not found.consistent
+    [problem] = found.problems
+    assert "move it away and run `kbapp index`" in problem.problem
+    database.rename(tmp_path / "moved away")
+    with open_for_test(tmp_path) as kb:
+        kb.reindex()
+        assert kb.health().problems == ()
+
+
 def test_s5_nothing_is_compared_while_somebody_indexes(
     tmp_path: Path, kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -249,8 +266,8 @@ def test_s5_nothing_is_compared_while_somebody_indexes(
         with pytest.raises(IndexUnavailable, match="is indexing"):
             kb.prune_cache()
     [problem] = found.problems
-    assert (found.consistent, problem.way_out) == (False, "run `kbapp doctor` again when that is over")
-    assert "is indexing" in problem.problem
+    assert (found.consistent, problem.way_out) == (False, "run `kbapp doctor` again then")
+    assert f"process {os.getpid()} is indexing: try again when it has finished" in problem.problem
     assert kb.health().consistent
 
 
