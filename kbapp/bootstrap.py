@@ -145,7 +145,7 @@ def open_knowledge_base(
             index_lock=index_lock,
             open_watch=partial(_open_watch, folder),
             follow_options=FollowOptions(settings.watch.debounce_seconds, settings.watch.reconcile_seconds),
-            closers=(telemetry.close, vectors.close, database.close),
+            closers=(telemetry.close, search.close, vectors.close, database.close),
         )
     )
 

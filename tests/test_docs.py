@@ -29,6 +29,10 @@ def test_every_setting_is_documented_with_its_default() -> None:
         assert f"| {f'`{value}`' if value else '–'} |" in documented[name], name
 
 
+def test_the_readme_holds_no_placeholder() -> None:
+    assert "BENCH_" not in README
+
+
 def test_every_command_is_in_the_readme() -> None:
     for name in main.commands:
         assert f"`kbapp {name}" in README, name

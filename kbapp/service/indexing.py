@@ -111,7 +111,7 @@ class Indexer:
         self._repeated.keep(repeated, hashes)
         self._rows.end()
         unrepaired = self._rows.repair(passages)
-        if unrepaired:
+        if unrepaired and not any(change.kind is ChangeKind.FAILED for change in changes):
             scan = replace(scan, problems=(*scan.problems, FileProblem("(vector index)", unrepaired)))
         return self._report(changes, scan, passages.embedded, former_model, time.perf_counter() - started)
 

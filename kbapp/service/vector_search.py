@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,8 +71,18 @@ class SearchOutcome:
         return tuple(candidate for candidate in self.candidates if candidate.level is not None)
 
 
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """What SQLite knows of a query, read while the model embeds it."""
+
+    hits: list[FullTextHit]
+    problem: str | None
+    terms: QueryTerms
+    pending: int
+
+
 class VectorSearch:
-    """L1 with full text fused in; holds no state of its own. Thread-safe as its ports are."""
+    """L1 with full text fused in. Thread-safe as its ports are; close it."""
 
     def __init__(
         self,
@@ -89,6 +100,7 @@ class VectorSearch:
         self._full_text = full_text
         self._records = records
         self._cache = cache
+        self._lexical_leg = ThreadPoolExecutor(thread_name_prefix="kbapp-words")
         self.profile = profile
         self.options = options
 
@@ -99,21 +111,26 @@ class VectorSearch:
             IndexUnavailable: vectors cannot be had, so that nothing can be graded.
         """
         start = time.perf_counter()
+        lexical = self._lexical_leg.submit(self._look_up_words, query)
         vector = self._embedder.embed_queries([query])[0]
         embedded = time.perf_counter()
         vector_hits = self._vectors.search(vector, self.options.candidates)
         if not vector_hits:
             self._check_indexed()
-        text_hits, problem = self._full_text_hits(query)
+        words = lexical.result()
         distances = {hit.chunk_id: hit.distance for hit in vector_hits}
-        fused = fuse_by_rank([hit.chunk_id for hit in vector_hits], [hit.chunk_id for hit in text_hits])
+        fused = fuse_by_rank([hit.chunk_id for hit in vector_hits], [hit.chunk_id for hit in words.hits])
         best = self._in_force(fused, self.options.top_k + alternatives)
         distances |= self._missing_distances(vector, [chunk for _, chunk in best if chunk.id not in distances])
-        candidates = self._grade(query, [(hit, chunk) for hit, chunk in best if chunk.id in distances], distances)
-        pending = self._records.pending_count()
+        candidates = self._grade(words.terms, [(hit, chunk) for hit, chunk in best if chunk.id in distances], distances)
         ended = time.perf_counter()
         return SearchOutcome(
-            candidates, self.options.top_k, (embedded - start) * 1000, (ended - embedded) * 1000, problem, pending
+            candidates,
+            self.options.top_k,
+            (embedded - start) * 1000,
+            (ended - embedded) * 1000,
+            words.problem,
+            words.pending,
         )
 
     def _check_indexed(self) -> None:
@@ -124,6 +141,14 @@ class VectorSearch:
         if former and former != self._embedder.model_id:
             raise IndexUnavailable(other_model(former, self._embedder.model_id))
         raise IndexUnavailable("the vector index is empty: run `kbapp index`")
+
+    def close(self) -> None:
+        """End the threads of the lexical leg."""
+        self._lexical_leg.shutdown()
+
+    def _look_up_words(self, query: str) -> _Words:
+        hits, problem = self._full_text_hits(query)
+        return _Words(hits, problem, self._terms(query), self._records.pending_count())
 
     def _full_text_hits(self, query: str) -> tuple[list[FullTextHit], str | None]:
         try:
@@ -154,9 +179,8 @@ class VectorSearch:
         }
 
     def _grade(
-        self, query: str, best: Sequence[tuple[FusedHit, StoredChunk]], distances: dict[str, float]
+        self, terms: QueryTerms, best: Sequence[tuple[FusedHit, StoredChunk]], distances: dict[str, float]
     ) -> tuple[Candidate, ...]:
-        terms = self._terms(query)
         candidates = []
         for hit, chunk in best:
             coverage, found_terms = terms.found_in(chunk.chunk.embedded_text)
