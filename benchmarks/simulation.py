@@ -1,0 +1,91 @@
+"""Calls against coverage of the executors, over policies and thresholds; writes the tables of simulation.md.
+
+    python benchmarks/simulation.py [--root knowledge_base] [--state-dir .kbapp] [--tasks benchmarks/tasks.jsonl]
+        [--new-words 3 …] [--closeness 4 …] [--repeats 0.1 …] [--policies block …]
+
+Each text is embedded once, so that many runs over the same tasks cost little.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from collections.abc import Iterator, Sequence
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+from kbapp.adapters.embedders import EmbeddingOptions, default_model, open_embedder
+from kbapp.bootstrap import open_knowledge_base
+from kbapp.domain.plan_rules import CLOSENESS_WEIGHT, NEW_WORDS, REPEAT_WEIGHT, Rules
+from kbapp.domain.ports import Embedder, Vectors
+from kbapp.domain.simulation_metrics import SimulationMetrics
+from kbapp.domain.tasks import Task, parse_tasks
+from kbapp.service.constrained_executor import ConstrainedExecutor
+from kbapp.service.executor import Executor, UnconstrainedExecutor
+from kbapp.service.simulation import simulate
+from kbapp.settings import Settings
+
+
+class RememberingEmbedder:
+    """An embedder that embeds no query twice."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._rows: dict[str, Vectors] = {}
+        self.model_id, self.dimension = embedder.model_id, embedder.dimension
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        return self._embedder.embed_passages(texts)
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        for text in texts:
+            if text not in self._rows:
+                self._rows[text] = self._embedder.embed_queries([text])[0]
+        return np.array([self._rows[text] for text in texts])
+
+    sentence_vectors = embed_queries
+
+
+def rows(options: argparse.Namespace, tasks: Sequence[Task]) -> Iterator[tuple[str, SimulationMetrics]]:
+    embedder = RememberingEmbedder(open_embedder(EmbeddingOptions(options.model)))
+    folders = {"knowledge.base-path": str(options.root.absolute()), "state-dir": str(options.state_dir.absolute())}
+    for policy in options.policies:
+        settings = Settings.load(environ={}, overrides=folders | {"retrieval.dedup.domain-policy": policy})
+        with open_knowledge_base(settings, embedder=embedder) as kb:
+            kb.refresh()
+            executors: list[tuple[str, Executor]] = [("unconstrained", UnconstrainedExecutor(kb))]
+            for words, closeness, repeats in product(options.new_words, options.closeness, options.repeats):
+                name = f"constrained {words:g} / {closeness:g} / {repeats:g}"
+                executors.append((name, ConstrainedExecutor(kb, embedder, Rules(words, closeness, repeats))))
+            for name, executor in executors:
+                yield f"{policy} | {name}", simulate(tasks, executor, kb.base_folder).total
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--root", type=Path, default=Path("knowledge_base"))
+    parser.add_argument("--state-dir", type=Path, default=Path(".kbapp"))
+    parser.add_argument("--tasks", type=Path, default=Path("benchmarks/tasks.jsonl"))
+    parser.add_argument("--model", default=default_model())
+    parser.add_argument("--policies", nargs="+", default=["off", "warn", "block"])
+    parser.add_argument("--new-words", nargs="+", type=float, default=[NEW_WORDS])
+    parser.add_argument("--closeness", nargs="+", type=float, default=[CLOSENESS_WEIGHT])
+    parser.add_argument("--repeats", nargs="+", type=float, default=[REPEAT_WEIGHT])
+    options = parser.parse_args()
+    logging.disable(logging.WARNING)
+    tasks = parse_tasks(options.tasks.read_text(encoding="utf-8"))
+    print("| policy | executor | calls | % of steps | with content | characters | twice | covered | % |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for name, figures in rows(options, tasks):
+        print(
+            f"| {name} | {figures.calls} | {100 * figures.calls / figures.steps:.1f} | {figures.calls_with_content}"
+            f" | {figures.characters_given:,} | {figures.characters_given_twice}"
+            f" | {figures.needed_covered} of {figures.needed} | {100 * figures.needed_covered / figures.needed:.1f} |",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()
