@@ -16,6 +16,7 @@ from tests.embedding import TinyEmbedder
 from tests.processes.crash_samples import keyword
 
 EPSILON = 1e-5
+ALL_HITS = 1_000
 
 
 def assert_invariant(kb: KnowledgeBase, folder: Path) -> None:
@@ -54,7 +55,7 @@ def assert_vectors(kb: KnowledgeBase, folder: Path, paths: list[str]) -> None:
     engine = LocalEngine(folder / "state")
     with closing(MilvusIndex(engine, model=embedder, base_folder="knowledge_base")) as index:
         for chunk in chunks:
-            hits = index.search(embedder.embed_passages([chunk.chunk.embedded_text])[0], 3)
+            hits = index.search(embedder.embed_passages([chunk.chunk.embedded_text])[0], ALL_HITS)
             assert chunk.id in {hit.chunk_id for hit in hits if hit.distance < EPSILON}, chunk
 
 

@@ -18,7 +18,7 @@ from tests.processes.crash_samples import POISON, RefusingEmbedder, unique_text
 from tests.processes.milvus_processes import LineProcess, line_process
 
 MOMENTS = 50
-MOMENT_SECONDS = (0.02, 0.7)
+MOMENT_SECONDS = (0.02, 0.6)
 FEWEST_STEPS = 60
 FEWEST_REPAIR_STEPS = 6
 KILLED_REPAIRS = 15

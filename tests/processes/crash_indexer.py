@@ -58,8 +58,9 @@ class Killer:
 
     def _stepping(self, method: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any, **options: Any) -> Any:
-            if method.__name__ == "_flush":  # what is written is in the log only
+            if method.__name__ == "_flush":  # what is written is in the log only; the step after it is its caller's
                 self._step("before flush")
+                return method(*arguments, **options)
             result = method(*arguments, **options)
             self._step(method.__qualname__)
             return result
