@@ -7,22 +7,18 @@ Lite searches by a slow path what is not flushed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import TypeVar
 
 import numpy as np
 
 from kbapp.adapters.milvus_client import (
-    COLLECTION_NOT_FOUND,
     MilvusClient,
     MilvusLimits,
-    failure_code,
-    milvus_failures,
 )
 from kbapp.adapters.milvus_connection import Engine, MilvusConnection
 from kbapp.adapters.milvus_engine import EngineStatus
-from kbapp.adapters.milvus_rows import compare_rows, read_rows
+from kbapp.adapters.milvus_rows import compare_rows, read_rows, unless_missing
 from kbapp.adapters.milvus_schema import (
     ID_BYTES,
     METRIC,
@@ -44,8 +40,6 @@ from kbapp.domain.documents import StoredChunk
 from kbapp.domain.ports import EmbeddingModel, VectorDifferences, VectorHit, Vectors
 
 MAX_HITS = 16_384
-
-_T = TypeVar("_T")
 
 
 class MilvusIndex:
@@ -74,7 +68,7 @@ class MilvusIndex:
         if limit < 1:
             return []
         nearest: partial[list[VectorHit]] = partial(self._nearest, queries=queries.tolist(), limit=limit)
-        return self._connection.call(lambda client: _unless_missing(lambda: nearest(client), []))
+        return self._connection.call(lambda client: unless_missing(lambda: nearest(client), []))
 
     def write(self, chunks: Sequence[StoredChunk], vectors: Vectors) -> None:
         """Insert or replace chunks by id; they survive a kill when it returns.
@@ -118,7 +112,7 @@ class MilvusIndex:
         Raises:
             IndexUnavailable: Milvus does not answer.
         """
-        return self._connection.call(lambda client: _unless_missing(lambda: self._counted(client), 0))
+        return self._connection.call(lambda client: unless_missing(lambda: self._counted(client), 0))
 
     def differences(self, chunks: Iterable[StoredChunk]) -> VectorDifferences:
         """What is not as if these chunks, and no others, had been written once each; vectors are not compared.
@@ -221,7 +215,7 @@ class MilvusIndex:
         return int(answer[0]["count(*)"])
 
     def _all_rows(self, client: MilvusClient, fields: Sequence[str], row_bytes: int) -> list[Row]:
-        return _unless_missing(lambda: read_rows(client, self._collection, self._limits, fields, row_bytes), [])
+        return unless_missing(lambda: read_rows(client, self._collection, self._limits, fields, row_bytes), [])
 
     def _our_collections(self, client: MilvusClient) -> list[str]:
         names = [str(name) for name in client.list_collections(timeout=self._seconds)]
@@ -243,13 +237,3 @@ def distinct_hits(found: Sequence[VectorHit]) -> list[VectorHit]:
     for hit in sorted(found, key=lambda hit: (hit.distance, hit.chunk_id)):
         nearest.setdefault(hit.chunk_id, hit)
     return list(nearest.values())
-
-
-def _unless_missing(read: Callable[[], _T], empty: _T) -> _T:
-    """What is read, or ``empty`` when nobody has written yet and there is no collection."""
-    try:
-        return read()
-    except milvus_failures() as error:
-        if failure_code(error) != COLLECTION_NOT_FOUND:
-            raise
-        return empty

@@ -7,15 +7,24 @@ the end of a page an iterator would show one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from typing import TypeVar
 
-from kbapp.adapters.milvus_client import MilvusClient, MilvusLimits
+from kbapp.adapters.milvus_client import (
+    COLLECTION_NOT_FOUND,
+    MilvusClient,
+    MilvusLimits,
+    failure_code,
+    milvus_failures,
+)
 from kbapp.adapters.milvus_schema import ROW_FIELDS, ChunkCollection, Row, stored_row
 from kbapp.domain.documents import StoredChunk
 from kbapp.domain.ports import VectorDifferences
 
 ALL_ROWS = 10_000_000  # Milvus Lite has no limit of its own
 PAGE_BYTES = 32 * 1024 * 1024  # a Milvus server refuses an answer of more than 100 MB
+
+_T = TypeVar("_T")
 
 
 def read_rows(
@@ -62,3 +71,13 @@ def compare_rows(rows: Sequence[Row], chunks: Collection[StoredChunk], base_fold
 
 def _differ(held: Row, wanted: Row) -> bool:
     return any((list(held[name]) if name == "lines" else held[name]) != wanted[name] for name in ROW_FIELDS)
+
+
+def unless_missing(read: Callable[[], _T], empty: _T) -> _T:
+    """What is read, or ``empty`` when nobody has written yet and there is no collection."""
+    try:
+        return read()
+    except milvus_failures() as error:
+        if failure_code(error) != COLLECTION_NOT_FOUND:
+            raise
+        return empty

@@ -104,9 +104,10 @@ class Indexer:
         }
         renamed = {change.path for change in changes if change.kind is ChangeKind.RENAMED}
         for change in self._index(sorted(work | affected), records, repeated, passages):
-            if change.kind is ChangeKind.FAILED or change.path not in renamed:
+            if change.path not in renamed:
                 changes.append(change)
-            if change.kind is ChangeKind.FAILED and change.path in renamed:
+            elif change.kind is ChangeKind.FAILED:
+                changes.append(change)
                 self._rows.distrust()  # the rows of its former version name its former path
         self._repeated.keep(repeated, hashes)
         self._rows.end()

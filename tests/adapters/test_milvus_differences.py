@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from kbapp.adapters.milvus_client import MilvusClient, open_client
+from kbapp.adapters.milvus_client import MilvusClient, MilvusLimits, open_client
 from kbapp.adapters.milvus_engine import RemoteEngine
 from kbapp.adapters.milvus_index import MilvusIndex
+from kbapp.adapters.milvus_rows import PAGE_BYTES, compare_rows, read_rows
+from kbapp.adapters.milvus_schema import ROW_FIELDS, ChunkCollection
 from kbapp.domain.documents import StoredChunk
 from kbapp.domain.ports import VectorDifferences
 from tests.processes.milvus_processes import milvus_server
@@ -105,6 +107,8 @@ def test_s4_rows_that_are_there_twice_are_named_and_one_again_when_they_are_writ
         client.flush(name)
     shutil.rmtree(log)
     (tmp_path / "log").rename(log)  # as when the process is killed before it can delete its log
+    for file in (tmp_path / "server").rglob("*.idx"):
+        file.unlink()  # the server may have been killed while it saved one, and does not mend that by itself
     with milvus_server(tmp_path / "server") as uri, remote_index(tmp_path, uri) as index:
         found = index.differences(chunks[:5])
         assert (found.rows, found.repeated) == (12, {chunk.id for chunk in chunks})
@@ -112,3 +116,12 @@ def test_s4_rows_that_are_there_twice_are_named_and_one_again_when_they_are_writ
         index.delete(sorted(found.orphaned))
         write_samples(index, range(5))
         assert index.differences(chunks[:5]) == same(5)
+
+
+def test_rows_of_a_server_come_in_pages(tmp_path: Path) -> None:
+    with closing(local_index(tmp_path)) as index, raw_client(index) as client:
+        write_samples(index, range(8))
+        server = ChunkCollection("", MODEL, DIMENSION, is_lite=False)
+        for limits, row_bytes in ((MilvusLimits(page_rows=3), 1), (MilvusLimits(), PAGE_BYTES)):
+            rows = read_rows(client, server, limits, ROW_FIELDS, row_bytes)
+            assert compare_rows(rows, sample_chunks(range(8)), "knowledge_base") == same(8)
