@@ -14,6 +14,7 @@ from threading import RLock
 
 from kbapp.domain.lookup_result import DedupReason
 from kbapp.domain.relevance import RelevanceLevel
+from kbapp.domain.repeated_text import without_repeats
 from kbapp.domain.tokens import content_tokens, tokens_of
 
 # Measured on benchmarks/tasks.jsonl: a follow-up question shares more than this with what its domain already gave.
@@ -112,6 +113,11 @@ class SessionMemory:
         """Whether text of the document was given."""
         return any(text.document == document for call in self.calls for text in call.given)
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """All texts that were given, in order."""
+        return tuple(text.text for call in self.calls for text in call.given)
+
     def call_that_gave(self, offer: GivenText) -> EarlierCall | None:
         """The call that gave the offered document, as it still is, or the same text from another one (M3)."""
         for call in self.calls:
@@ -119,16 +125,17 @@ class SessionMemory:
                 same_document = text.document == offer.document and text.document_hash == offer.document_hash
                 if same_document or text.document_hash == offer.document_hash or text.text_hash == offer.text_hash:
                     return call
-        return None
+        return self._call_that_holds(offer.text)
 
     def has_given_part(self, offer: GivenText) -> bool:
         """Whether just this chunk or section, or its text, was given."""
-        return any(
+        is_given = any(
             text.text_hash == offer.text_hash
             or (text.document, text.document_hash, text.part) == (offer.document, offer.document_hash, offer.part)
             for call in self.calls
             for text in call.given
         )
+        return is_given or self._call_that_holds(offer.text) is not None
 
     def call_that_covers(self, query: str, domain: str) -> EarlierCall | None:
         """A call that got this domain at HIGHLY_RELEVANT or better and whose words ``query`` asks again (M4)."""
@@ -148,6 +155,13 @@ class SessionMemory:
             return False
         earlier = [text for call in self.calls for text in (call.query, call.missing_dimension) if text]
         return not any(_share_words(dimension, text) for text in earlier)
+
+
+    def _call_that_holds(self, text: str) -> EarlierCall | None:
+        """The first call that gave some of a text of which nothing is left without repeats."""
+        if not text or without_repeats(text, self.texts):
+            return None
+        return next(call for call in self.calls if without_repeats(text, [given.text for given in call.given]) != text)
 
 
 NO_MEMORY = SessionMemory()

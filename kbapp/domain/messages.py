@@ -18,6 +18,7 @@ STILL_INDEXING = "still_indexing"
 DOCUMENT_GIVEN = "document_given"
 DOMAIN_GIVEN = "domain_given"
 REPEATED_AGAIN = "repeated_again"
+REPEATS_LEFT_OUT = "repeats_left_out"
 
 _TEXTS: Mapping[str, Mapping[HintLanguage, str]] = {
     NOT_FOUND: {
@@ -87,6 +88,10 @@ _TEXTS: Mapping[str, Mapping[HintLanguage, str]] = {
             "Repeat number {count} of the same query; nothing more will be returned:"
             " stop searching and answer with what was given at {time} (source {source})"
         ),
+    },
+    REPEATS_LEFT_OUT: {
+        HintLanguage.ZH: "“…”处的文字已在本会话提供过",
+        HintLanguage.EN: "Where “…” stands, the text was given in this session before",
     },
 }
 

@@ -48,6 +48,13 @@ class Answer:
         paths = [*self.mentioned, *([self.given.document] if self.given else [])]
         return tuple(dict.fromkeys(domain_of(path) for path in paths))
 
+    def with_text(self, text: str) -> Answer:
+        """The same with another wording of its body text."""
+        given = replace(self.given, text=text) if self.given else None
+        if self.supplement:
+            return replace(self, supplement=replace(self.supplement, content=text), given=given)
+        return replace(self, primary=replace(self.primary, content=text) if self.primary else None, given=given)
+
 
 class Answerer:
     """Words what was found; reads the file of a document that may be given. Thread-safe."""

@@ -25,6 +25,7 @@ from kbapp.domain.lookup_result import DedupReason, LookupResult
 from kbapp.domain.ports import DocumentFiles, KeywordIndex
 from kbapp.domain.query import clean_query, clean_text
 from kbapp.domain.relevance import HINTS, HintLanguage, RelevanceLevel
+from kbapp.domain.repeated_text import without_repeats
 from kbapp.service.answering import Answer, Answerer
 from kbapp.service.clock import now
 from kbapp.service.findings import Findings, KeywordOutcome
@@ -148,7 +149,18 @@ class Lookup:
         if decision.warning:
             warned = Withhold(DedupReason.DOMAIN_RETRIEVED, decision.warning)
             chosen = replace(chosen, message=self._withheld_message(warned, asked, memory))
-        return _Choice(chosen, chosen)
+        return _Choice(chosen if asked.force else self._without_repeats(chosen, memory), chosen)
+
+    def _without_repeats(self, answer: Answer, memory: SessionMemory) -> Answer:
+        """The answer without passages that another document's text already brought (M3)."""
+        if answer.given is None:
+            return answer
+        text = without_repeats(answer.given.text, memory.texts)
+        if text == answer.given.text:
+            return answer
+        note = messages.message(messages.REPEATS_LEFT_OUT, self._options.language)
+        shortened = answer.with_text(text)
+        return replace(shortened, message=f"{answer.message} {note}" if answer.message else note)
 
     def _miss_message(self, memory: SessionMemory) -> str:
         misses = memory.misses_in_a_row + 1

@@ -74,6 +74,29 @@ def test_m3_a_twin_of_a_given_document_is_not_given(kb: KnowledgeBase) -> None:
     assert again.dedup_reason is DedupReason.DOC_RETRIEVED
 
 
+def test_m3_a_passage_that_another_document_brought_is_marked_not_repeated(tmp_path: Path) -> None:
+    shared = "所有变更先在预发环境验证，再按百分之五、百分之二十、百分之百三批放量，每批观察十五分钟，随时可以回滚。"
+    texts = {
+        "api/a.md": document("支付发布手册", "支付发布", f"## 步骤\n\n先停支付回调。\n\n{shared}"),
+        "guides/b.md": document("缓存发布手册", "缓存发布", f"## 步骤\n\n先预热缓存。\n\n{shared}"),
+        "guides/c.md": document("附录", "附录", shared),
+    }
+    write_documents(tmp_path / "knowledge_base", texts)
+    with open_for_test(tmp_path) as kb:
+        kb.reindex()
+        contents = [ask(kb, query).primary for query in ("支付发布", "缓存发布")]
+        assert [content and shared in content.content for content in contents] == [True, False]
+        again = ask(kb, "缓存发布", force=True)
+        appendix = kb.lookup("附录", session_id="s")
+    assert contents[1] is not None
+    assert contents[1].content.endswith("先预热缓存。\n…")
+    assert again.primary is not None
+    assert shared in again.primary.content
+    assert appendix.primary is not None
+    assert shared not in appendix.primary.content
+    assert "“…”" in str(appendix.message)
+
+
 def test_m2_domains_add_up_and_sessions_and_calls_without_one_share_nothing(kb: KnowledgeBase) -> None:
     assert ask(kb, "ERR_TIMEOUT").retrieved_domains == ("api",)
     assert ask(kb, "Nginx").retrieved_domains == ("api", "infrastructure")
