@@ -24,7 +24,7 @@ from kbapp.domain.simulation_metrics import SimulationMetrics
 from kbapp.domain.tasks import Task, parse_tasks
 from kbapp.service.constrained_executor import ConstrainedExecutor
 from kbapp.service.executor import Executor, UnconstrainedExecutor
-from kbapp.service.simulation import simulate
+from kbapp.service.simulation import Shelf, simulate
 from kbapp.settings import Settings
 
 
@@ -55,12 +55,13 @@ def rows(options: argparse.Namespace, tasks: Sequence[Task]) -> Iterator[tuple[s
         settings = Settings.load(environ={}, overrides=folders | {"retrieval.dedup.domain-policy": policy})
         with open_knowledge_base(settings, embedder=embedder) as kb:
             kb.refresh()
+            shelf = Shelf(kb.base_folder, {record.path for record in kb.documents()})
             executors: list[tuple[str, Executor]] = [("unconstrained", UnconstrainedExecutor(kb))]
             for words, closeness, repeats in product(options.new_words, options.closeness, options.repeats):
                 name = f"constrained {words:g} / {closeness:g} / {repeats:g}"
                 executors.append((name, ConstrainedExecutor(kb, embedder, Rules(words, closeness, repeats))))
             for name, executor in executors:
-                yield f"{policy} | {name}", simulate(tasks, executor, kb.base_folder).total
+                yield f"{policy} | {name}", simulate(tasks, executor, shelf).total
 
 
 def main() -> None:

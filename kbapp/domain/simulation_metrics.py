@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from kbapp.domain.documents import JsonValue
+from kbapp.domain.documents import JsonValue, source_of
 from kbapp.domain.lookup_result import DedupReason, LookupResult
 from kbapp.domain.tasks import Task
 from kbapp.domain.transcript import ExecutorCall, Transcript
@@ -24,7 +24,10 @@ class BodyText:
 
 @dataclass(frozen=True, slots=True)
 class SimulationMetrics:
-    """Figures of one task, or their sums; documents are counted per task."""
+    """Figures of one task, or their sums; documents are counted per task.
+
+    ``characters_given`` counts all content, a summary's head too; what was given twice is counted in body text alone.
+    """
 
     steps: int
     calls: int
@@ -52,20 +55,21 @@ class SimulationMetrics:
 
 
 def measure(task: Task, transcript: Transcript, base_folder: str) -> SimulationMetrics:
-    """The figures of one task; sources in results begin with ``base_folder``."""
+    """The figures of one task; its ``needed`` are relative paths, sources in results begin with ``base_folder``."""
     results = [call.result for call in transcript.calls]
     bodies = [body for call in transcript.calls for body in body_texts(call)]
-    needed = set(needed_sources(task, base_folder))
+    given = {body.source for body in bodies}
+    needed = {source_of(base_folder, path) for path in task.needed}
     return SimulationMetrics(
         steps=len(task.steps),
         calls=len(results),
         calls_with_content=sum(any(_contents(result)) for result in results),
         repeats_blocked={reason: sum(result.dedup_reason is reason for result in results) for reason in DedupReason},
-        documents_given=len({body.source for body in bodies}),
+        documents_given=len(given),
         characters_given=sum(len(content) for result in results for content in _contents(result)),
         characters_given_twice=repeated_characters([body.text for body in bodies]),
         needed=len(needed),
-        needed_covered=len(needed & {body.source for body in bodies}),
+        needed_covered=len(needed & given),
     )
 
 
@@ -82,12 +86,6 @@ def total_of(metrics: Sequence[SimulationMetrics]) -> SimulationMetrics:
         needed=sum(each.needed for each in metrics),
         needed_covered=sum(each.needed_covered for each in metrics),
     )
-
-
-def needed_sources(task: Task, base_folder: str) -> tuple[str, ...]:
-    """The needed documents as results name them, each once."""
-    prefix = f"{base_folder}/"
-    return tuple(dict.fromkeys(prefix + path.removeprefix(prefix) for path in task.needed))
 
 
 def body_texts(call: ExecutorCall) -> Iterator[BodyText]:
@@ -108,15 +106,20 @@ def body_texts(call: ExecutorCall) -> Iterator[BodyText]:
 def repeated_characters(texts: Iterable[str]) -> int:
     """How many characters stand in shingles of 40 that an earlier text had; white space does not count.
 
-    A text shorter than a shingle is one by itself.
+    A text shorter than a shingle counts when an earlier text holds all of it.
     """
     seen: set[str] = set()
+    earlier: list[str] = []
     count = 0
     for text in texts:
         squeezed = "".join(text.split())
         shingles = _shingles(squeezed)
-        count += _covered([start for start, shingle in enumerate(shingles) if shingle in seen], len(squeezed))
+        if shingles:
+            count += _covered([start for start, shingle in enumerate(shingles) if shingle in seen])
+        elif any(squeezed in other for other in earlier):
+            count += len(squeezed)
         seen.update(shingles)
+        earlier.append(squeezed)
     return count
 
 
@@ -130,17 +133,13 @@ def _behind_separator(summary: str) -> str:
 
 
 def _shingles(text: str) -> list[str]:
-    if not text:
-        return []
-    count = max(len(text) - SHINGLE_CHARACTERS, 0) + 1
-    return [text[start : start + SHINGLE_CHARACTERS] for start in range(count)]
+    return [text[start : start + SHINGLE_CHARACTERS] for start in range(len(text) - SHINGLE_CHARACTERS + 1)]
 
 
-def _covered(starts: Sequence[int], length: int) -> int:
-    """How many of a text's characters lie in the shingles at these ascending starts."""
+def _covered(starts: Sequence[int]) -> int:
+    """How many characters lie in the shingles at these ascending starts."""
     count, end = 0, 0
     for start in starts:
-        last = min(start + SHINGLE_CHARACTERS, length)
-        count += last - max(start, end)
-        end = last
+        count += start + SHINGLE_CHARACTERS - max(start, end)
+        end = start + SHINGLE_CHARACTERS
     return count

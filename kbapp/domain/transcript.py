@@ -41,9 +41,9 @@ class ExecutorCall:
 
 @dataclass(frozen=True, slots=True)
 class SkippedStep:
-    """A step of the plan that was not looked up; ``step`` counts from 1, ``reason`` is a sentence for people."""
+    """A query that was not looked up; ``step`` as in a call, ``reason`` is a sentence for people."""
 
-    step: int
+    step: int | None
     query: str
     reason: str
 
@@ -52,13 +52,16 @@ class SkippedStep:
         return {"kind": "skip", "step": self.step, "query": self.query, "reason": self.reason}
 
 
+Entry = ExecutorCall | SkippedStep
+
+
 @dataclass(frozen=True, slots=True)
 class Transcript:
     """All that happened in one task, in order; ``answer`` is what an LLM said at the end."""
 
     task_id: str
     executor: ExecutorKind
-    entries: tuple[ExecutorCall | SkippedStep, ...]
+    entries: tuple[Entry, ...]
     answer: str | None = None
 
     @property

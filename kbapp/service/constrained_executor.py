@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 
 from kbapp.domain.errors import IndexUnavailable
 from kbapp.domain.plan_rules import MEASURED, Heard, Leave, Plan, Rules, heard_of, rule_on, word_similarities
 from kbapp.domain.tasks import Task
-from kbapp.domain.transcript import ExecutorCall, ExecutorKind, SkippedStep, Transcript
-from kbapp.service.executor import LookupTool, Sentences, call_step
+from kbapp.domain.transcript import Entry, ExecutorCall, ExecutorKind, SkippedStep, Transcript
+from kbapp.service.executor import LookupTool, OnEntry, Sentences, call_step, collected
 
 logger = logging.getLogger("kbapp.executor")
 
@@ -21,21 +22,22 @@ class ConstrainedExecutor:
         self._sentences = sentences
         self._rules = rules
 
-    def run(self, task: Task, session_id: str) -> Transcript:
+    def run(self, task: Task, session_id: str, on_entry: OnEntry | None = None) -> Transcript:
         """Look up the steps that bring something new."""
+        return Transcript(task.id, ExecutorKind.CONSTRAINED, collected(self._entries(task, session_id), on_entry))
+
+    def _entries(self, task: Task, session_id: str) -> Iterator[Entry]:
         plan = self._read(task)
         heard: list[Heard] = []
-        entries: list[ExecutorCall | SkippedStep] = []
         for step, query in enumerate(task.steps):
             ruling = rule_on(plan, heard, step, self._rules)
             if isinstance(ruling, Leave):
-                entries.append(SkippedStep(step + 1, query, ruling.reason))
+                yield SkippedStep(step + 1, query, ruling.reason)
                 continue
             entry = call_step(self._tool, task, step, session_id, ruling.missing_dimension)
-            entries.append(entry)
             if isinstance(entry, ExecutorCall):
                 heard.append(heard_of(entry, step))
-        return Transcript(task.id, ExecutorKind.CONSTRAINED, tuple(entries))
+            yield entry
 
     def _read(self, task: Task) -> Plan:
         try:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from kbapp.domain.documents import JsonValue
-from kbapp.domain.simulation_metrics import SimulationMetrics, measure, needed_sources, total_of
-from kbapp.domain.simulation_metrics import body_texts as body_texts_of
-from kbapp.domain.tasks import Task
+from kbapp.domain.documents import JsonValue, source_of
+from kbapp.domain.errors import UserError
+from kbapp.domain.simulation_metrics import SimulationMetrics, body_texts, measure, total_of
+from kbapp.domain.tasks import Task, with_known_documents
 from kbapp.domain.transcript import Transcript
 from kbapp.service.executor import Executor
-
-OnTask = Callable[[int, int], None]  # tasks done, tasks in all
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,25 +48,39 @@ class SimulationReport:
         return {"tasks": [outcome.to_dict() for outcome in self.outcomes], "total": self.total.to_dict()}
 
 
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """What the tasks are measured against, and no executor sees: the documents, and the folder they are under."""
+
+    base_folder: str
+    documents: Collection[str]
+
+
 def simulate(
-    tasks: Sequence[Task], executor: Executor, base_folder: str, on_task: OnTask | None = None
+    tasks: Sequence[Task], executor: Executor, shelf: Shelf, on_outcome: Callable[[TaskOutcome], None] | None = None
 ) -> SimulationReport:
-    """Run the tasks one after the other.
+    """Run the tasks one after the other; ``on_outcome`` is told of each one that is done.
 
     Raises:
-        UserError: the executor cannot work at all (an LLM endpoint that does not answer).
+        UserError: there is no document at all, a task needs one that is not there, or the executor cannot work.
     """
+    if not shelf.documents:
+        raise UserError(
+            f"the knowledge base {shelf.base_folder} holds no document: put .md files there, or name another folder"
+            " with --root"
+        )
+    tasks = with_known_documents(tasks, shelf.documents, shelf.base_folder)
     run = secrets.token_hex(4)
     outcomes: list[TaskOutcome] = []
     for number, task in enumerate(tasks, start=1):
-        outcomes.append(_run(task, executor, base_folder, f"simulate-{run}-{number}"))
-        if on_task:
-            on_task(number, len(tasks))
+        outcomes.append(_run(task, executor, shelf, f"simulate-{run}-{number}"))
+        if on_outcome:
+            on_outcome(outcomes[-1])
     return SimulationReport(tuple(outcomes), total_of([outcome.metrics for outcome in outcomes]))
 
 
-def _run(task: Task, executor: Executor, base_folder: str, session_id: str) -> TaskOutcome:
+def _run(task: Task, executor: Executor, shelf: Shelf, session_id: str) -> TaskOutcome:
     transcript = executor.run(task, session_id)
-    given = {body.source for call in transcript.calls for body in body_texts_of(call)}
-    missing = tuple(source for source in needed_sources(task, base_folder) if source not in given)
-    return TaskOutcome(task, session_id, transcript, measure(task, transcript, base_folder), missing)
+    given = {body.source for call in transcript.calls for body in body_texts(call)}
+    not_covered = tuple(path for path in task.needed if source_of(shelf.base_folder, path) not in given)
+    return TaskOutcome(task, session_id, transcript, measure(task, transcript, shelf.base_folder), not_covered)
