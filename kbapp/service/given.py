@@ -10,7 +10,7 @@ from kbapp.service.answering import Answer
 
 
 def given_details(answer: Answer) -> dict[str, JsonValue]:
-    """``given``: the body text that reached the executor; ``answer_domains``: the domains of this answer alone."""
+    """``given``: what body text reached the executor (the text itself stands in ``result``); ``answer_domains``."""
     texts = [answer.given] if answer.given else []
     return {
         "given": [
@@ -21,7 +21,6 @@ def given_details(answer: Answer) -> dict[str, JsonValue]:
                 "content_hash": text.document_hash,
                 "level": text.level.value,
                 "text_hash": text.text_hash,
-                "text": text.text,
             }
             for text in texts
         ],
@@ -46,6 +45,7 @@ def call_of_row(row: Invocation) -> EarlierCall:
     """A call as the memory needs it, from its telemetry row alone."""
     details = row.retrieval_details
     given = details.get("given")
+    text = _text_in(details.get("result"))
     domains = details.get("answer_domains")
     return EarlierCall(
         invocation_id=row.id,
@@ -53,7 +53,7 @@ def call_of_row(row: Invocation) -> EarlierCall:
         query=row.query,
         missing_dimension=row.missing_dimension,
         domains=tuple(str(domain) for domain in domains) if isinstance(domains, list) else (),
-        given=tuple(_given(text) for text in given if isinstance(text, dict)) if isinstance(given, list) else (),
+        given=tuple(_given(each, text) for each in given if isinstance(each, dict)) if isinstance(given, list) else (),
         outcome=_outcome(row),
     )
 
@@ -64,16 +64,22 @@ def _outcome(row: Invocation) -> CallOutcome:
     return CallOutcome.GIVEN if row.found else CallOutcome.MISSED
 
 
-def _given(text: dict[str, JsonValue]) -> GivenText:
+def _given(row: dict[str, JsonValue], text: str) -> GivenText:
     return GivenText(
-        document=str(text["document"]),
-        domain=str(text["domain"]),
-        level=RelevanceLevel(str(text["level"])),
-        document_hash=str(text["content_hash"]),
-        text_hash=str(text["text_hash"]),
-        part=_first(text["chunks"]),
-        text=str(text["text"]),
+        document=str(row["document"]),
+        domain=str(row["domain"]),
+        level=RelevanceLevel(str(row["level"])),
+        document_hash=str(row["content_hash"]),
+        text_hash=str(row["text_hash"]),
+        part=_first(row["chunks"]),
+        text=text,
     )
+
+
+def _text_in(result: JsonValue) -> str:
+    """The body text of a result: beside a supplement, primary holds metadata alone (Q2)."""
+    parts = [result.get("supplement"), result.get("primary")] if isinstance(result, dict) else []
+    return next((str(part["content"]) for part in parts if isinstance(part, dict)), "")
 
 
 def _first(chunks: JsonValue) -> str:

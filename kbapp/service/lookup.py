@@ -59,6 +59,8 @@ class LookupRequest:
     section_title: str | None = None
     missing_dimension: str | None = None
     force: bool = False
+    domain_policy: DomainPolicy | None = None
+    """In place of the one that is set; for people who compare them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +74,15 @@ class LookupOutcome:
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    """What the executor gets, and the answer as it was before anything was withheld."""
+    """What the executor gets, and the answer as it was before anything was withheld.
+
+    ``earlier``: the call that a repeat is withheld for, or warned of.
+    """
 
     answer: Answer
     found: Answer
-    withheld: Withhold | None = None
+    earlier: EarlierCall | None = None
+    dedup_reason: DedupReason | None = None
 
 
 class Lookup:
@@ -100,11 +106,17 @@ class Lookup:
         started = time.perf_counter()
         asked = self._clean(request)
         findings = self._find(asked, memory)
-        choice = self._choose(findings, asked, memory)
+        policy = request.domain_policy or self._options.domain_policy
+        choice = self._choose(findings, asked, memory, policy)
         result = self._result(findings, choice, memory)
         log_answer(logger, result, choice.answer.similarity)
         details = retrieval_details(findings, choice.found, result, self._grading)
         details |= given_details(choice.answer)
+        details |= {
+            "domain_policy": policy.value,
+            "force": asked.force,
+            "earlier_invocation": choice.earlier.invocation_id if choice.earlier else None,
+        }
         invocation = self._invocation(request, asked, findings, result, details, started)
         return LookupOutcome(result, invocation, call_of(invocation, choice.answer))
 
@@ -130,7 +142,7 @@ class Lookup:
         search, problem = self._search_vectors(text, ALTERNATIVES if memory.calls else 0)
         return Findings(asked.query, keywords, confident, goes_deeper, search, problem)
 
-    def _choose(self, findings: Findings, asked: DedupRequest, memory: SessionMemory) -> _Choice:
+    def _choose(self, findings: Findings, asked: DedupRequest, memory: SessionMemory, policy: DomainPolicy) -> _Choice:
         """The best answer that the session was not given (M3, M4); none found: a miss (Q3, M7)."""
         answers = self._answerer.answers(findings, asked.section)
         best = next(answers, None)
@@ -141,15 +153,17 @@ class Lookup:
             return _Choice(best, best)
         offered = [best, *(answer for answer in answers if answer.given)]
         offers = [answer.given for answer in offered if answer.given]
-        decision = decide(memory, asked, offers, self._options.domain_policy)
+        decision = decide(memory, asked, offers, policy)
         if isinstance(decision, Withhold):
             message = self._withheld_message(decision, asked, memory)
-            return _Choice(Answer(level=RelevanceLevel.DEDUPED, message=message), best, decision)
+            withheld = Answer(level=RelevanceLevel.DEDUPED, message=message)
+            return _Choice(withheld, best, decision.earlier, decision.reason)
         chosen = offered[decision.index]
         if decision.warning:
             warned = Withhold(DedupReason.DOMAIN_RETRIEVED, decision.warning)
             chosen = replace(chosen, message=self._withheld_message(warned, asked, memory))
-        return _Choice(chosen if asked.force else self._without_repeats(chosen, memory), chosen)
+        given = chosen if asked.force else self._without_repeats(chosen, memory)
+        return _Choice(given, chosen, decision.warning)
 
     def _without_repeats(self, answer: Answer, memory: SessionMemory) -> Answer:
         """The answer without passages that another document's text already brought (M3)."""
@@ -217,7 +231,7 @@ class Lookup:
             completeness_hint=HINTS[self._options.language][level] if level else None,
             retrieved_domains=tuple(dict.fromkeys([*memory.domains, *answer.domains])),
             message=answer.message,
-            dedup_reason=choice.withheld.reason if choice.withheld else None,
+            dedup_reason=choice.dedup_reason,
             degraded=self._degradation(findings, answer),
             invocation_id=secrets.token_hex(8),
         )

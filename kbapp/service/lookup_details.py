@@ -56,6 +56,7 @@ def retrieval_details(
         "dedup_reason": result.dedup_reason.value if result.dedup_reason else None,
         "profile": {"kind": type(grading.profile).__name__, **asdict(grading.profile)},
         "thresholds": asdict(grading.thresholds),
+        "result": result.to_dict(),
     }
 
 

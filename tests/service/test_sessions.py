@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from kbapp.domain.action_memory import DomainPolicy
 from kbapp.domain.documents import DocumentStatus
 from kbapp.domain.lookup_result import DedupReason, LookupResult
 from kbapp.domain.relevance import RelevanceLevel
 from kbapp.service.knowledge_base import KnowledgeBase
+from kbapp.service.lookup import LookupRequest
 from tests.knowledge import document, open_for_test, write_documents
 
 DOCUMENTS = {
@@ -185,3 +187,23 @@ def test_q6_a_section_stands_under_its_own_title(kb: KnowledgeBase) -> None:
     assert result.supplement is not None
     assert (result.supplement.title, result.supplement.breadcrumb) == ("升级", "值班手册 > 升级")
     assert "十分钟" in result.supplement.content
+
+
+def test_t2_the_row_of_a_repeat_names_the_earlier_call_and_holds_what_the_executor_saw(kb: KnowledgeBase) -> None:
+    first = ask(kb, "ERR_TIMEOUT")
+    again = ask(kb, "ERR_TIMEOUT")
+    row = kb.telemetry(session_id="s")[0]
+    assert row.retrieval_details["earlier_invocation"] == first.invocation_id
+    assert row.retrieval_details["result"] == again.to_dict()
+    assert row.retrieval_details["domain_policy"] == "block"
+
+
+def test_m4_a_person_may_try_another_domain_policy_for_one_call(tmp_path: Path) -> None:
+    write_documents(tmp_path / "knowledge_base", {"ops/a.md": "# 值班\n\n值班交接时核对告警静默。\n"} | DOCUMENTS)
+    policies: list[DomainPolicy | None] = [DomainPolicy.OFF, DomainPolicy.WARN, None]
+    with open_for_test(tmp_path, retrieval__l0__min_coverage="0") as kb:
+        kb.reindex()
+        for policy in policies:
+            kb.explained_lookup(LookupRequest("ERR_TIMEOUT", "s", domain_policy=policy))
+        rows = kb.telemetry(session_id="s")
+    assert [row.retrieval_details["domain_policy"] for row in reversed(rows)] == ["off", "warn", "block"]
