@@ -11,6 +11,7 @@ from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from kbapp.adapters.chat_endpoint import ChatEndpoint, ChatOptions
 from kbapp.adapters.database import Database
 from kbapp.adapters.document_files import DocumentFiles
 from kbapp.adapters.document_records import DocumentRecords
@@ -30,14 +31,18 @@ from kbapp.domain.frontmatter import FrontmatterAliases
 from kbapp.domain.keyword_matching import MatchRules
 from kbapp.domain.ports import Embedder
 from kbapp.domain.relevance import HintLanguage, Thresholds
+from kbapp.domain.transcript import ExecutorKind
 from kbapp.service.chunk_rows import ChunkRows
 from kbapp.service.chunker import Chunker
 from kbapp.service.consistency import Consistency
+from kbapp.service.constrained_executor import ConstrainedExecutor
 from kbapp.service.documents import Documents
+from kbapp.service.executor import Executor, UnconstrainedExecutor
 from kbapp.service.follower import FolderWatch, FollowOptions
 from kbapp.service.health import Engine, HealthCheck, Surroundings
 from kbapp.service.indexing import Indexer
 from kbapp.service.knowledge_base import KnowledgeBase, Parts
+from kbapp.service.llm_executor import LlmExecutor
 from kbapp.service.lookup import Lookup, LookupOptions
 from kbapp.service.repeated_lines import RepeatedLines
 from kbapp.service.sessions import Sessions
@@ -136,6 +141,7 @@ def open_knowledge_base(
             files=files,
             records=records,
             keywords=keywords,
+            embedder=embedder,
             lookup=Lookup(keywords=keywords, files=files, search=search, options=_lookup_options(settings)),
             telemetry=telemetry,
             sessions=_sessions(settings, telemetry),
@@ -148,6 +154,23 @@ def open_knowledge_base(
             closers=(telemetry.close, search.close, vectors.close, database.close),
         )
     )
+
+
+def open_executor(kind: ExecutorKind, kb: KnowledgeBase, settings: Settings) -> Executor:
+    """The executor of this kind, with the tool of an open knowledge base.
+
+    Raises:
+        UserError: for ``llm``, the extra is missing or the settings under ``llm`` name no endpoint.
+    """
+    match kind:
+        case ExecutorKind.UNCONSTRAINED:
+            return UnconstrainedExecutor(kb)
+        case ExecutorKind.CONSTRAINED:
+            return ConstrainedExecutor(kb, kb)
+        case ExecutorKind.LLM:
+            llm = settings.llm
+            endpoint = ChatEndpoint(ChatOptions(llm.base_url, llm.model, llm.api_key.get_secret_value()))
+            return LlmExecutor(kb, endpoint, HintLanguage(settings.retrieval.hint_language))
 
 
 def _open_watch(folder: Path, on_change: Callable[[], None]) -> FolderWatch:

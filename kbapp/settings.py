@@ -61,6 +61,14 @@ class EmbeddingSettings(Group):
     api_key: SecretStr = Field(SecretStr(""), description="key of that endpoint")
 
 
+class LlmSettings(Group):
+    """The language model that may work as an executor."""
+
+    base_url: str = Field("", description="OpenAI-compatible endpoint, `http://127.0.0.1:11434/v1`")
+    model: str = Field("", description="a model that the endpoint has")
+    api_key: SecretStr = Field(SecretStr(""), description="key of that endpoint")
+
+
 class ChunkingSettings(Group):
     """How documents are cut into chunks."""
 
@@ -173,6 +181,7 @@ class Settings(Group):
     session: SessionSettings = SessionSettings()
     watch: WatchSettings = WatchSettings()
     telemetry: TelemetrySettings = TelemetrySettings()
+    llm: LlmSettings = LlmSettings()
 
     @field_validator("project_root")
     @classmethod

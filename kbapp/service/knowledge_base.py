@@ -14,7 +14,7 @@ from kbapp.domain.documents import DocumentRecord, KnowledgeEntry, StoredChunk
 from kbapp.domain.errors import IndexUnavailable, UserError
 from kbapp.domain.invocation import Invocation, Outcome
 from kbapp.domain.lookup_result import LookupResult
-from kbapp.domain.ports import DocumentFiles, DocumentRecords, KeywordIndex
+from kbapp.domain.ports import DocumentFiles, DocumentRecords, Embedder, KeywordIndex, Vectors
 from kbapp.domain.query import clean_session_id
 from kbapp.domain.relevance import RelevanceLevel
 from kbapp.domain.telemetry import Feedback, InvocationFilter, SqlResult, Verdict
@@ -37,6 +37,7 @@ class Parts:
     files: DocumentFiles
     records: DocumentRecords
     keywords: KeywordIndex
+    embedder: Embedder
     lookup: Lookup
     telemetry: Telemetry
     sessions: Sessions
@@ -82,6 +83,14 @@ class KnowledgeBase:
             outcome = self._parts.lookup.run(request, memory)
             self._parts.sessions.add(request.session_id, outcome.call)
         return outcome.result, outcome.invocation
+
+    def sentence_vectors(self, texts: Sequence[str]) -> Vectors:
+        """``(n, dimension)`` unit rows of the embedding model: how alike sentences are, not what an index holds.
+
+        Raises:
+            IndexUnavailable: the model cannot be used now.
+        """
+        return self._parts.embedder.embed_queries(texts)
 
     def session(self, session_id: str) -> SessionMemory:
         """What a session was given so far; empty when nothing is known of it or it was idle for too long."""
