@@ -15,7 +15,7 @@ test: $(VENV)/installed-dev
 check: $(VENV)/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy kbapp app.py
+	$(BIN)/mypy kbapp app.py pages
 	$(BIN)/lint-imports
 
 # The tests that need torch have an environment of their own.

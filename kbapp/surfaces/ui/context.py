@@ -1,20 +1,56 @@
-"""The one knowledge base of a server process."""
+"""How every page begins: the one knowledge base of the server, menu, banner, and errors as sentences."""
 
 from __future__ import annotations
 
+import logging
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 
 import streamlit as st
 
 from kbapp.bootstrap import open_knowledge_base
+from kbapp.domain.errors import KbError
 from kbapp.service.knowledge_base import KnowledgeBase
 from kbapp.settings import Settings
+from kbapp.surfaces.ui import state
+from kbapp.surfaces.ui.state import t
+from kbapp.surfaces.ui.texts import Language
+
+logger = logging.getLogger("kbapp.app")
 
 CONFIG_VARIABLE = "_KBAPP_CONFIG"  # set by `kbapp app`; the settings themselves travel as KBAPP_… variables
+STYLE_SHEET = Path(__file__).with_name("style.css")
 
 
-@st.cache_resource
+class Page(StrEnum):
+    """The pages; the value is the script, beside ``app.py``."""
+
+    HOME = "app.py"
+    KNOWLEDGE_BASE = "pages/knowledge_base.py"
+    SIMULATOR = "pages/simulator.py"
+
+    @property
+    def label(self) -> str:
+        """Its name in the menu."""
+        return t(f"menu.{self.name.lower()}")
+
+    @property
+    def icon(self) -> str:
+        """Its sign in the menu."""
+        return _ICONS[self]
+
+
+_ICONS = {
+    Page.HOME: ":material/home:",
+    Page.KNOWLEDGE_BASE: ":material/library_books:",
+    Page.SIMULATOR: ":material/forum:",
+}
+
+
+@st.cache_resource(show_spinner=False)
 def open_from_arguments() -> KnowledgeBase:
     """Open the knowledge base that ``kbapp app`` was told of, once per server, and follow its files.
 
@@ -25,3 +61,73 @@ def open_from_arguments() -> KnowledgeBase:
     kb = open_knowledge_base(Settings.load(Path(config) if config else None))
     kb.follow()
     return kb
+
+
+@contextmanager
+def open_page(page: Page) -> Iterator[KnowledgeBase]:
+    """The knowledge base, for the body of a page; whatever is raised there becomes a sentence on it."""
+    st.set_page_config(page_title=f"{page.label} · kbapp", page_icon=":material/travel_explore:", layout="wide")
+    st.html(STYLE_SHEET)
+    with errors_as_sentences():
+        _render_menu()
+        kb = open_from_arguments()
+        state.keep_in_url()
+        _render_banner(kb)
+        yield kb
+
+
+@contextmanager
+def errors_as_sentences() -> Iterator[None]:
+    """What a person can mend is said as it is; of anything else its kind, and the log has the rest. Ends the run."""
+    try:
+        yield
+        return
+    except KbError as error:
+        st.error(str(error), icon=":material/error:")
+    except Exception as error:
+        logger.exception("a page failed")
+        st.error(t("error.unexpected", kind=type(error).__name__), icon=":material/error:")
+    st.stop()
+
+
+def _render_menu() -> None:
+    with st.sidebar:
+        st.markdown(f"### :primary[:material/travel_explore:] {t('app.name')}")
+        st.caption(t("app.tagline"))
+        for each in Page:
+            st.page_link(each.value, label=each.label, icon=each.icon)
+        st.divider()
+        _render_language()
+        st.caption(f"{t('sidebar.session')} `{state.session_id()}`")
+
+
+def _render_language() -> None:
+    current = state.language()
+    # A key per language: the widget of the other language is another one, and starts with what is in force.
+    chosen = st.segmented_control(
+        t("sidebar.language"), list(Language), default=current, key=f"sidebar_language_{current.name}"
+    )
+    if chosen and chosen is not current:
+        state.set_language(chosen)
+        st.rerun()
+
+
+def _render_banner(kb: KnowledgeBase) -> None:
+    """Says that vectors are still being built, and goes away when they are."""
+    status = kb.following
+    if status.indexing or not status.scans:
+        _live_banner(kb)
+    if status.problem:
+        st.warning(status.problem, icon=":material/warning:")
+
+
+@st.fragment(run_every=1.0)
+def _live_banner(kb: KnowledgeBase) -> None:
+    status = kb.following
+    if status.indexing:
+        done, total = status.indexing.done, status.indexing.total
+        st.progress(done / max(total, 1), text=t("indexing.banner", done=done, total=total))
+    elif not status.scans:
+        st.progress(0.0, text=t("indexing.scan"))
+    else:
+        st.rerun()

@@ -1,0 +1,35 @@
+"""Text from files and queries on the screen: shown as it is written, words marked, never as Markdown or HTML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from html import escape
+
+import streamlit as st
+
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|~:$<>&=^])")
+
+
+def render_quoted(text: str, words: Iterable[str] = ()) -> None:
+    """A passage with its line ends; ``words`` are marked wherever they stand, in any case."""
+    st.html(f'<div class="kb-quoted">{marked_html(text, words)}</div>')
+
+
+def marked_html(text: str, words: Iterable[str]) -> str:
+    """The escaped text with ``<mark>`` around each of the words."""
+    wanted = sorted({word for word in words if word.strip()}, key=len, reverse=True)
+    if not wanted:
+        return escape(text)
+    pattern = re.compile("|".join(map(re.escape, wanted)), re.IGNORECASE)
+    parts: list[str] = []
+    end = 0
+    for match in pattern.finditer(text):
+        parts += [escape(text[end : match.start()]), "<mark>", escape(match.group()), "</mark>"]
+        end = match.end()
+    return "".join([*parts, escape(text[end:])])
+
+
+def plain(text: str) -> str:
+    """A text inside a Markdown line, such that it is shown as it is written."""
+    return _MARKDOWN.sub(r"\\\1", " ".join(text.split()))

@@ -1,0 +1,3 @@
+"""Words of the page home."""
+
+TEXTS: dict[str, tuple[str, str]] = {}

@@ -1,0 +1,3 @@
+"""Words of the page knowledge_base."""
+
+TEXTS: dict[str, tuple[str, str]] = {}

@@ -1,0 +1,3 @@
+"""Words of the page simulator."""
+
+TEXTS: dict[str, tuple[str, str]] = {}
