@@ -41,7 +41,7 @@ _HEADER = ("calls", "with content", "blocked", "covered", "characters")
 def simulate_command(options: Options, file: Path, executor: str, policy: str | None, as_json: bool) -> None:
     """Run the tasks of FILE through an executor and count what they asked and what they were given.
 
-    FILE holds one task per line: {"id", "goal", "steps": [query, …], "needed": [document, …]}.
+    FILE holds one JSON object per line: id, goal, steps (a list of queries), needed (a list of documents).
     """
     tasks = _read(file)
     settings = _with_policy(options.settings(), policy)
