@@ -9,14 +9,69 @@ from dataclasses import dataclass
 from kbapp.domain.documents import JsonValue
 from kbapp.domain.invocation import CLEAR_TOOL_NAME, Invocation
 from kbapp.domain.lookup_result import DedupReason
-from kbapp.domain.relevance import RelevanceLevel, Thresholds
+from kbapp.domain.relevance import HintLanguage, RelevanceLevel, Thresholds
 from kbapp.domain.row_evidence import GradedCandidate, KeywordEvidence, RowEvidence, row_evidence
 
 _DIGITS = 4
 
-_WITHHELD = {
-    DedupReason.DOC_RETRIEVED: "the session had already been given this document",
-    DedupReason.DOMAIN_RETRIEVED: "the session had already been given this domain, and the query asks for it again",
+_EN, _ZH = HintLanguage.EN, HintLanguage.ZH
+_SENTENCES: dict[str, dict[HintLanguage, str]] = {
+    "cleared": {
+        _EN: "The session was cleared: what was given before does not count any more.",
+        _ZH: "会话已清空：此前提供过的内容不再计入。",
+    },
+    "refused": {_EN: "Refused: {error}.", _ZH: "请求被拒绝：{error}。"},
+    "unknown": {_EN: "The row does not say how the level came about.", _ZH: "该记录没有保存定级依据。"},
+    "level": {_EN: "{level}: {reason}.", _ZH: "{level}：{reason}。"},
+    "nothing": {_EN: "Not found", _ZH: "未命中"},
+    "otherwise": {
+        _EN: "{level}, although {recomputed} follows: {reason}.",
+        _ZH: "{level}，但按依据应为 {recomputed}：{reason}。",
+    },
+    "deduped": {
+        _EN: "DEDUPED: {why}; without that it is {level}, since {reason}.",
+        _ZH: "DEDUPED：{why}；若非重复则为 {level}，因为{reason}。",
+    },
+    DedupReason.DOC_RETRIEVED: {
+        _EN: "the session had already been given this document",
+        _ZH: "本会话已提供过该文档",
+    },
+    DedupReason.DOMAIN_RETRIEVED: {
+        _EN: "the session had already been given this domain, and the query asks for it again",
+        _ZH: "本会话已从该领域取得高度相关的内容，而查询又在问同样的事",
+    },
+    "unreadable": {
+        _EN: "something was found, but no document of it could be read",
+        _ZH: "有命中，但对应的文档都无法读取",
+    },
+    "unique": {
+        _EN: "exactly one document matches by keyword, and covers {share} of the query; vectors were not searched",
+        _ZH: "关键词只命中一份文档，覆盖查询的 {share}；未做向量检索",
+    },
+    "both": {_EN: "{keywords}, and {chunks}", _ZH: "{keywords}，且{chunks}"},
+    "no keyword": {_EN: "no keyword matches", _ZH: "没有关键词命中"},
+    "keywords": {_EN: "{count} documents match by keyword", _ZH: "关键词命中 {count} 份文档"},
+    "low coverage": {
+        _EN: "the only match by keyword covers {share} of the query, less than {bound}",
+        _ZH: "唯一的关键词命中只覆盖查询的 {share}，低于 {bound}",
+    },
+    "best chunk": {_EN: "the best chunk has similarity {similarity}", _ZH: "最佳片段的相似度为 {similarity}"},
+    "section chunk": {
+        _EN: "the chunk of the document with the section has similarity {similarity}",
+        _ZH: "含该章节的文档，其片段相似度为 {similarity}",
+    },
+    "not searched": {_EN: "vectors could not be searched", _ZH: "向量检索不可用"},
+    "no chunk": {_EN: "no chunk was found", _ZH: "没有找到任何片段"},
+    "low chunks": {
+        _EN: "no chunk reaches {bound} (the best has {similarity})",
+        _ZH: "没有片段达到 {bound}（最高 {similarity}）",
+    },
+    "at least": {_EN: "{similarity}, at least {bound}", _ZH: "{similarity}，不低于 {bound}"},
+    "between": {
+        _EN: "{similarity}, at least {bound} and less than {upper}",
+        _ZH: "{similarity}，不低于 {bound} 且低于 {upper}",
+    },
+    "below": {_EN: "{similarity}, less than {bound}", _ZH: "{similarity}，低于 {bound}"},
 }
 
 
@@ -44,14 +99,14 @@ def recompute_level(details: dict[str, JsonValue]) -> RelevanceLevel | None:
     return _level(evidence) if evidence else None
 
 
-def explain(invocation: Invocation) -> Explanation:
-    """Sentences in English; the same for the same row, whatever the knowledge base holds by now."""
+def explain(invocation: Invocation, language: HintLanguage = HintLanguage.EN) -> Explanation:
+    """The decision in that language and the evidence in English; from the row alone, whatever is indexed by now."""
     evidence = row_evidence(invocation.retrieval_details)
     if evidence is None:
-        return Explanation(_without_evidence(invocation), (), (), None)
+        return Explanation(_without_evidence(invocation, language), (), (), None)
     level = _level(evidence)
     return Explanation(
-        decision=_decision(invocation, evidence, level),
+        decision=_Decision(invocation, evidence, language).sentence(level),
         keywords=tuple(_keyword_sentence(match) for match in evidence.matches),
         candidates=tuple(_candidate_sentences(evidence)),
         recomputed_level=level,
@@ -69,67 +124,82 @@ def _level(evidence: RowEvidence) -> RelevanceLevel | None:
     return RelevanceLevel.REFERENCE if evidence.matches else None
 
 
-def _without_evidence(invocation: Invocation) -> str:
+def _say(key: str, language: HintLanguage, **values: object) -> str:
+    return _SENTENCES[key][language].format(**values)
+
+
+def _without_evidence(invocation: Invocation, language: HintLanguage) -> str:
     if invocation.tool_name == CLEAR_TOOL_NAME:
-        return "The session was cleared: what was given before does not count any more."
+        return _say("cleared", language)
     if invocation.error:
-        return f"Refused: {invocation.error}."
-    return "The row does not say how the level came about."
+        return _say("refused", language, error=invocation.error)
+    return _say("unknown", language)
 
 
-def _decision(invocation: Invocation, evidence: RowEvidence, level: RelevanceLevel | None) -> str:
-    """The decision in one sentence."""
-    reason = _reason(invocation, evidence, level)
-    if invocation.relevance_level is RelevanceLevel.DEDUPED:
-        why = _WITHHELD[invocation.dedup_reason] if invocation.dedup_reason else "it was given before"
-        return f"DEDUPED: {why}; without that it is {level}, since {reason}."
-    if invocation.relevance_level is not level:
-        return f"{invocation.relevance_level or 'Not found'}, although {level or 'nothing'} follows: {reason}."
-    return f"{level or 'Not found'}: {reason}."
+@dataclass(frozen=True, slots=True)
+class _Decision:
+    """Words the decision of one row in one language."""
+
+    invocation: Invocation
+    evidence: RowEvidence
+    language: HintLanguage
+
+    def sentence(self, level: RelevanceLevel | None) -> str:
+        """The decision; ``level`` is the one that follows from the evidence."""
+        reason = self._reason(level)
+        given = self.invocation.relevance_level
+        nothing = self._say("nothing")
+        if given is RelevanceLevel.DEDUPED:
+            why = self._say(self.invocation.dedup_reason or DedupReason.DOC_RETRIEVED)
+            return self._say("deduped", why=why, level=level or nothing, reason=reason)
+        if given is not level:
+            return self._say("otherwise", level=given or nothing, recomputed=level or nothing, reason=reason)
+        return self._say("level", level=level or nothing, reason=reason)
+
+    def _say(self, key: str, **values: object) -> str:
+        return _say(key, self.language, **values)
+
+    def _reason(self, level: RelevanceLevel | None) -> str:
+        evidence = self.evidence
+        if evidence.nothing_readable:
+            return self._say("unreadable")
+        if level is RelevanceLevel.PRECISE:
+            return self._say("unique", share=_shown(evidence.matches[0].coverage, evidence.min_coverage))
+        if evidence.decisive is not None:
+            return self._decisive_chunk(evidence.decisive)
+        return self._say("both", keywords=self._keywords(), chunks=self._no_chunk())
+
+    def _keywords(self) -> str:
+        matches = self.evidence.matches
+        if not matches:
+            return self._say("no keyword")
+        if len(matches) > 1:
+            return self._say("keywords", count=len(matches))
+        bound = self.evidence.min_coverage
+        return self._say("low coverage", share=_shown(matches[0].coverage, bound), bound=bound)
+
+    def _decisive_chunk(self, decisive: GradedCandidate) -> str:
+        key = "best chunk" if self.evidence.section_candidate is None else "section chunk"
+        return self._say(key, similarity=_against_thresholds(decisive, self.evidence.thresholds, self.language))
+
+    def _no_chunk(self) -> str:
+        if self.invocation.l1_called and self.invocation.l1_ms is None:
+            return self._say("not searched")
+        if not self.evidence.candidates:
+            return self._say("no chunk")
+        thresholds = self.evidence.thresholds
+        best = max(candidate.similarity for candidate in self.evidence.candidates)
+        return self._say("low chunks", bound=thresholds.reference, similarity=_similarity(best, thresholds))
 
 
-def _reason(invocation: Invocation, evidence: RowEvidence, level: RelevanceLevel | None) -> str:
-    if evidence.nothing_readable:
-        return "something was found, but no document of it could be read"
-    if level is RelevanceLevel.PRECISE:
-        share = _shown(evidence.matches[0].coverage, evidence.min_coverage)
-        return f"exactly one document matches by keyword, and covers {share} of the query; vectors were not searched"
-    chunks = _chunks_reason(invocation, evidence)
-    if evidence.decisive is not None:
-        return chunks
-    return f"{_keywords_reason(evidence)}, and {chunks}"
-
-
-def _keywords_reason(evidence: RowEvidence) -> str:
-    if not evidence.matches:
-        return "no keyword matches"
-    if len(evidence.matches) > 1:
-        return f"{len(evidence.matches)} documents match by keyword"
-    share = _shown(evidence.matches[0].coverage, evidence.min_coverage)
-    return f"the only match by keyword covers {share} of the query, less than {evidence.min_coverage}"
-
-
-def _chunks_reason(invocation: Invocation, evidence: RowEvidence) -> str:
-    thresholds = evidence.thresholds
-    decisive = evidence.decisive
-    if decisive is not None:
-        which = "the best chunk" if evidence.section_candidate is None else "the chunk of the document with the section"
-        return f"{which} has similarity {_against_thresholds(decisive, thresholds)}"
-    if invocation.l1_called and invocation.l1_ms is None:
-        return "vectors could not be searched"
-    if not evidence.candidates:
-        return "no chunk was found"
-    best = max(candidate.similarity for candidate in evidence.candidates)
-    return f"no chunk reaches {thresholds.reference} (the best has {_similarity(best, thresholds)})"
-
-
-def _against_thresholds(candidate: GradedCandidate, thresholds: Thresholds) -> str:
+def _against_thresholds(candidate: GradedCandidate, thresholds: Thresholds, language: HintLanguage) -> str:
     shown = _similarity(candidate.similarity, thresholds)
     if candidate.similarity >= thresholds.highly_relevant:
-        return f"{shown}, at least {thresholds.highly_relevant}"
+        return _say("at least", language, similarity=shown, bound=thresholds.highly_relevant)
     if candidate.similarity >= thresholds.reference:
-        return f"{shown}, at least {thresholds.reference} and less than {thresholds.highly_relevant}"
-    return f"{shown}, less than {thresholds.reference}"
+        upper = thresholds.highly_relevant
+        return _say("between", language, similarity=shown, bound=thresholds.reference, upper=upper)
+    return _say("below", language, similarity=shown, bound=thresholds.reference)
 
 
 def _keyword_sentence(match: KeywordEvidence) -> str:
@@ -142,7 +212,7 @@ def _candidate_sentences(evidence: RowEvidence) -> Iterator[str]:
         ranks = [f"{rank} by {leg}" for leg, rank in candidate.ranks if rank is not None]
         yield (
             f"L1 {candidate.document} ({candidate.breadcrumb}):"
-            f" similarity {_against_thresholds(candidate, evidence.thresholds)};"
+            f" similarity {_against_thresholds(candidate, evidence.thresholds, HintLanguage.EN)};"
             f" distance {round(found.distance, _DIGITS)}, cosine {round(found.cosine, _DIGITS)},"
             f" words found {found.found_terms} ({found.coverage:.0%} by weight),"
             f" unknown names {found.unknown_share:.0%}; rank {' and '.join(ranks) or '–'}."

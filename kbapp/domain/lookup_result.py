@@ -94,3 +94,52 @@ class LookupResult:
             "degraded": self.degraded,
             "invocationId": self.invocation_id,
         }
+
+
+def parse_result(value: JsonValue) -> LookupResult | None:
+    """The result from its camelCase form, as a telemetry row holds it; None: it is none."""
+    if not isinstance(value, dict):
+        return None
+    try:
+        level, reason = value["relevanceLevel"], value["dedupReason"]
+        return LookupResult(
+            found=bool(value["found"]),
+            primary=_parse_primary(value["primary"]),
+            supplement=_parse_supplement(value["supplement"]),
+            relevance_level=None if level is None else RelevanceLevel(str(level)),
+            completeness_hint=_text_or_none(value["completenessHint"]),
+            retrieved_domains=_texts(value["retrievedDomainsThisSession"]),
+            message=_text_or_none(value["message"]),
+            dedup_reason=None if reason is None else DedupReason(str(reason)),
+            degraded=_text_or_none(value["degraded"]),
+            invocation_id=str(value["invocationId"]),
+        )
+    except (KeyError, ValueError):
+        return None
+
+
+def _parse_primary(value: JsonValue) -> PrimaryResult | None:
+    if not isinstance(value, dict):
+        return None
+    sections = value["availableSections"]
+    return PrimaryResult(
+        str(value["content"]),
+        str(value["source"]),
+        str(value["title"]),
+        Confidence(str(value["confidence"])),
+        None if sections is None else _texts(sections),
+    )
+
+
+def _parse_supplement(value: JsonValue) -> SupplementResult | None:
+    if not isinstance(value, dict):
+        return None
+    return SupplementResult(str(value["content"]), str(value["source"]), str(value["title"]), str(value["breadcrumb"]))
+
+
+def _texts(value: JsonValue) -> tuple[str, ...]:
+    return tuple(map(str, value)) if isinstance(value, list) else ()
+
+
+def _text_or_none(value: JsonValue) -> str | None:
+    return None if value is None else str(value)

@@ -6,7 +6,7 @@ from kbapp.domain.documents import JsonValue
 from kbapp.domain.explanation import explain, recompute_level
 from kbapp.domain.invocation import Invocation, Outcome, clear_invocation
 from kbapp.domain.lookup_result import DedupReason
-from kbapp.domain.relevance import RelevanceLevel
+from kbapp.domain.relevance import HintLanguage, RelevanceLevel
 from tests.values import make_invocation
 
 PRECISE, HIGHLY, REFERENCE = RelevanceLevel.PRECISE, RelevanceLevel.HIGHLY_RELEVANT, RelevanceLevel.REFERENCE
@@ -204,4 +204,19 @@ def test_t7_every_match_and_every_candidate_has_a_sentence() -> None:
         "L0 api/payment.md: The query contains the keyword '超时'. It covers 0.25 of the query.",
         "L1 api/pool.md (连接池 > 参数): similarity 0.8085, at least 0.75; distance 0.383, cosine 0.8085,"
         " words found 2 (50% by weight), unknown names 0%; rank 1 by vector.",
+    )
+
+
+def test_t7_the_decision_is_said_in_chinese_too() -> None:
+    row = searched(REFERENCE, l0_matches=[match(0.3999999)], l1_candidates=[candidate(1.2)])
+    assert explain(row, HintLanguage.ZH).decision == (
+        "REFERENCE：唯一的关键词命中只覆盖查询的 0.3999，低于 0.4，且没有片段达到 0.5（最高 0.4）。"
+    )
+    deduped = make_invocation(
+        relevance_level=RelevanceLevel.DEDUPED,
+        dedup_reason=DedupReason.DOC_RETRIEVED,
+        retrieval_details=details(l0_matches=[match(1.0)]),
+    )
+    assert explain(deduped, HintLanguage.ZH).decision == (
+        "DEDUPED：本会话已提供过该文档；若非重复则为 PRECISE，因为关键词只命中一份文档，覆盖查询的 1.0；未做向量检索。"
     )
