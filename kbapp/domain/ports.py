@@ -262,5 +262,8 @@ class InvocationLog(Protocol):
     def add_feedback(self, invocation_id: str, verdict: Verdict, note: str) -> Feedback:
         """Mark an invocation; ``UserError`` when it is unknown."""
 
+    def feedback(self, invocation_id: str | None) -> list[Feedback]:
+        """The marks on one invocation, or on all, oldest first."""
+
     def prune(self, keep_days: int, should_stop: Callable[[], bool]) -> int:
         """Delete what is older, with its feedback; how many rows that were."""

@@ -217,6 +217,18 @@ class KnowledgeBase:
         """
         return self._parts.telemetry.feedback(invocation_id, verdict, note)
 
+    def marks(self, invocation_id: str) -> list[Feedback]:
+        """What was said of an invocation, oldest first; the last mark counts.
+
+        Raises:
+            IndexUnavailable: the database cannot be used.
+        """
+        return self._parts.telemetry.log.feedback(invocation_id)
+
+    def sections_of(self, path: str) -> tuple[str, ...]:
+        """The headings of a document, such as ``section_title`` takes; none when it cannot be read."""
+        return self._parts.lookup.sections_of(self._parts.files.resolve(path))
+
     @property
     def base_folder(self) -> str:
         """The name of the base folder, first part of every ``source``."""

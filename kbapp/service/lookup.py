@@ -115,6 +115,7 @@ class Lookup:
         details |= {
             "domain_policy": policy.value,
             "force": asked.force,
+            "new_domains": [domain for domain in choice.answer.domains if domain not in memory.domains],
             "earlier_invocation": choice.earlier.invocation_id if choice.earlier else None,
         }
         invocation = self._invocation(request, asked, findings, result, details, started)
@@ -197,6 +198,10 @@ class Lookup:
             sections=" / ".join(self._answerer.sections_of(document)) or "–",
             count=repeats + 1,
         )
+
+    def sections_of(self, path: str) -> tuple[str, ...]:
+        """The sections of a document; none when it cannot be read."""
+        return self._answerer.sections_of(path)
 
     def _match(self, query: str) -> KeywordOutcome:
         start = time.perf_counter()
