@@ -64,7 +64,8 @@ class ChatEndpoint:
         if importlib.util.find_spec("openai") is None:
             raise UserError(f"the llm executor needs the extra llm: run {INSTALL}")
         _check(options)
-        self._options = options
+        self._model = options.model.strip()
+        self._seconds = options.answer_seconds
         self._url = options.base_url.strip().rstrip("/").removesuffix(_PATH)
         self._key = options.api_key.strip()
         self._wait = wait
@@ -72,7 +73,7 @@ class ChatEndpoint:
     @property
     def name(self) -> str:
         """``model at address``."""
-        return f"{self._options.model} at {self._url}"
+        return f"{self._model} at {self._url}"
 
     def reply(self, messages: Sequence[ChatMessage], tools: Sequence[ToolSchema]) -> ChatReply:
         """What the model says next; a busy server is waited for, three times and 30 seconds each at most.
@@ -80,7 +81,7 @@ class ChatEndpoint:
         Raises:
             UserError: the endpoint does not answer as it should.
         """
-        body: dict[str, Any] = {"model": self._options.model, "messages": [_message(message) for message in messages]}
+        body: dict[str, Any] = {"model": self._model, "messages": [_message(message) for message in messages]}
         if tools:
             body["tools"] = [tool.to_openai() for tool in tools]
         answer = self._ask(body)
@@ -104,8 +105,9 @@ class ChatEndpoint:
             response = error.response
             return _Answer(response.status_code, response.content, response.headers.get("Retry-After"))
         except openai.APITimeoutError as error:
-            seconds = self._options.answer_seconds
-            raise UserError(f"{self.name} did not answer within {seconds:g} seconds: is the server busy?") from error
+            raise UserError(
+                f"{self.name} did not answer within {self._seconds:g} seconds: is the server busy?"
+            ) from error
         except openai.OpenAIError as error:
             reason = self._plain(str(error.__cause__ or error))
             raise UserError(
@@ -121,7 +123,7 @@ class ChatEndpoint:
             api_key=self._key or _NO_KEY,
             base_url=self._url,
             max_retries=0,
-            timeout=self._options.answer_seconds,
+            timeout=self._seconds,
             http_client=openai.DefaultHttpxClient(follow_redirects=False, trust_env=not is_here),
         )
 
