@@ -22,11 +22,16 @@ _PROFILES: dict[JsonValue, type[DistanceProfile] | type[EvidenceProfile]] = {
 
 @dataclass(frozen=True, slots=True)
 class KeywordEvidence:
-    """A document that L0 matched; ``coverage`` is the share of the query that its keywords cover, 0 … 1."""
+    """A document that L0 matched; ``coverage`` is the share of the query that its keywords cover, 0 … 1.
+
+    ``tier`` and ``keywords`` say how and by which; empty in rows that do not hold them.
+    """
 
     document: str
     coverage: float
     reason: str
+    tier: str
+    keywords: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +99,14 @@ def row_evidence(details: dict[str, JsonValue]) -> RowEvidence | None:
 
 
 def _match(row: dict[str, JsonValue]) -> KeywordEvidence:
-    return KeywordEvidence(str(row["document"]), _number(row["coverage"]), str(row["reason"]))
+    keywords = row.get("keywords")
+    return KeywordEvidence(
+        document=str(row["document"]),
+        coverage=_number(row["coverage"]),
+        reason=str(row["reason"]),
+        tier=str(row.get("tier", "")),
+        keywords=tuple(map(str, keywords)) if isinstance(keywords, list) else (),
+    )
 
 
 def _candidate(row: dict[str, JsonValue]) -> GradedCandidate:
