@@ -69,6 +69,7 @@ class MilvusConnection:
         self._prepare = prepare
         self._lock = threading.RLock()
         self._link: _Link | None = None
+        self._problem: str | None = None  # of the last call
         self._is_closed = False
 
     def call(self, operation: Callable[[MilvusClient], _T]) -> _T:
@@ -77,6 +78,21 @@ class MilvusConnection:
         Raises:
             IndexUnavailable: the server cannot be reached, or refuses.
         """
+        try:
+            answer = self._call(operation)
+        except IndexUnavailable as error:
+            self._problem = str(error)
+            raise
+        self._problem = None
+        return answer
+
+    def known_status(self) -> EngineStatus | None:
+        """Where the vectors were at the last call, asking nobody; None: there was no call yet."""
+        if self._link is None and self._problem is None:
+            return None
+        return self._engine.status(self._problem)
+
+    def _call(self, operation: Callable[[MilvusClient], _T]) -> _T:
         link = self._opened(None)
         failures = milvus_failures()
         try:

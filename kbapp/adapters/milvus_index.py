@@ -152,6 +152,10 @@ class MilvusIndex:
         """Where the vectors are, asked now; never raises ``IndexUnavailable``."""
         return self._connection.status()
 
+    def known_status(self) -> EngineStatus | None:
+        """Where the vectors were at the last call, asking nobody; None: the engine was not needed yet."""
+        return self._connection.known_status()
+
     def close(self) -> None:
         """End the connection and give up the engine; may be called twice."""
         self._connection.close()
