@@ -21,7 +21,7 @@ from kbapp.adapters.full_text import FullTextIndex
 from kbapp.adapters.index_lock import hold_index_lock
 from kbapp.adapters.invocation_log import InvocationLog
 from kbapp.adapters.keyword_index import KeywordIndex
-from kbapp.adapters.milvus_engine import LocalEngine, RemoteEngine
+from kbapp.adapters.milvus_engine import EngineStatus, LocalEngine, RemoteEngine
 from kbapp.adapters.milvus_index import MilvusIndex
 from kbapp.adapters.profiles import profile_for
 from kbapp.domain.action_memory import DomainPolicy, RetrievedDocTracker
@@ -44,6 +44,7 @@ from kbapp.service.indexing import Indexer
 from kbapp.service.knowledge_base import KnowledgeBase, Parts
 from kbapp.service.llm_executor import LlmExecutor
 from kbapp.service.lookup import Lookup, LookupOptions
+from kbapp.service.overview import Grades, OverviewReader
 from kbapp.service.repeated_lines import RepeatedLines
 from kbapp.service.sessions import Sessions
 from kbapp.service.telemetry import Telemetry
@@ -133,7 +134,15 @@ def open_knowledge_base(
         embedder=embedder,
         surroundings=Surroundings(_versions, partial(_engine_status, vectors), _folders(settings), index_lock),
     )
-    telemetry = Telemetry(InvocationLog(database), settings.telemetry.keep_days)
+    log = InvocationLog(database)
+    telemetry = Telemetry(log, settings.telemetry.keep_days)
+    overview = OverviewReader(
+        records=records,
+        keywords=keywords,
+        grades=Grades(embedder.model_id, search.profile, search.options.thresholds),
+        engine=partial(_known_engine, vectors),
+        lost_rows=lambda: log.failures,
+    )
     indexer.load_keywords()
     telemetry.prune_in_background()
     return KnowledgeBase(
@@ -148,6 +157,7 @@ def open_knowledge_base(
             indexer=indexer,
             documents=Documents(files=files, records=records, indexer=indexer, index_lock=index_lock),
             health=health,
+            overview=overview,
             index_lock=index_lock,
             open_watch=partial(_open_watch, folder),
             follow_options=FollowOptions(settings.watch.debounce_seconds, settings.watch.reconcile_seconds),
@@ -271,7 +281,15 @@ def _lookup_options(settings: Settings) -> LookupOptions:
 
 
 def _engine_status(vectors: MilvusIndex) -> Engine:
-    status = vectors.status()
+    return _engine_of(vectors.status())
+
+
+def _known_engine(vectors: MilvusIndex) -> Engine | None:
+    status = vectors.known_status()
+    return _engine_of(status) if status else None
+
+
+def _engine_of(status: EngineStatus) -> Engine:
     return Engine(status.role.value, status.uri, status.owner_pid, status.problem)
 
 

@@ -24,6 +24,7 @@ from kbapp.service.health import Health, HealthCheck
 from kbapp.service.index_report import IndexReport, OnProgress
 from kbapp.service.indexing import Indexer
 from kbapp.service.lookup import Lookup, LookupRequest
+from kbapp.service.overview import Overview, OverviewReader
 from kbapp.service.sessions import Sessions
 from kbapp.service.telemetry import Telemetry
 
@@ -44,6 +45,7 @@ class Parts:
     indexer: Indexer
     documents: Documents
     health: HealthCheck
+    overview: OverviewReader
     index_lock: IndexLock
     open_watch: OpenWatch
     follow_options: FollowOptions
@@ -172,6 +174,10 @@ class KnowledgeBase:
     def health(self) -> Health:
         """Versions, model, engine, and whether files, records and indexes agree."""
         return self._parts.health.run()
+
+    def overview(self) -> Overview:
+        """The state at a glance: asks nobody, opens nothing, compares nothing."""
+        return self._parts.overview.read(self.following)
 
     def prune_cache(self) -> int:
         """Delete the cached vectors that no chunk in force uses; how many there were.
