@@ -45,6 +45,7 @@ from kbapp.service.knowledge_base import KnowledgeBase, Parts
 from kbapp.service.llm_executor import LlmExecutor
 from kbapp.service.lookup import Lookup, LookupOptions
 from kbapp.service.overview import Grades, OverviewReader
+from kbapp.service.previews import Previews
 from kbapp.service.repeated_lines import RepeatedLines
 from kbapp.service.sessions import Sessions
 from kbapp.service.telemetry import Telemetry
@@ -156,6 +157,7 @@ def open_knowledge_base(
             sessions=_sessions(settings, telemetry),
             indexer=indexer,
             documents=Documents(files=files, records=records, indexer=indexer, index_lock=index_lock),
+            previews=Previews(files=files, records=records, chunker=chunker, repeated=repeated),
             health=health,
             overview=overview,
             index_lock=index_lock,

@@ -23,12 +23,22 @@ from kbapp.domain.telemetry import Feedback, InvocationFilter, SqlResult, Verdic
 logger = logging.getLogger("kbapp")
 
 RECORD_WAIT_SECONDS = 2.0  # a lookup waits no longer than this for another process that writes
+GIVEN_ROWS = 10_000  # the newest rows, in which a document is looked for
 PRUNE_BATCH = 1000  # rows per transaction, so that nobody waits long for the pruning
 
 _COLUMNS = tuple(field.name for field in fields(Invocation))
 _INSERT = f"INSERT INTO tool_invocation ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
 _SELECT = f"SELECT {', '.join(_COLUMNS)} FROM tool_invocation"
 _PRUNE = "DELETE FROM tool_invocation WHERE rowid IN (SELECT rowid FROM tool_invocation WHERE created_at < ? LIMIT ?)"
+_GAVE = f"""
+    WHERE id IN (
+        SELECT recent.id
+        FROM (SELECT id, retrieval_details FROM tool_invocation ORDER BY created_at DESC LIMIT {GIVEN_ROWS}) AS recent
+        JOIN json_each(recent.retrieval_details, '$.given') AS given
+        WHERE instr(recent.retrieval_details, ?)
+        AND CASE given.type WHEN 'object' THEN json_extract(given.value, '$.document') END = ?
+    )
+"""
 _NEWEST_FIRST = "ORDER BY created_at DESC, rowid DESC"
 
 
@@ -74,6 +84,12 @@ class InvocationLog:
             values += given
         where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
         return self._rows(f"{where} {_NEWEST_FIRST} LIMIT ? OFFSET ?", [*values, wanted.limit, wanted.offset])
+
+    def rows_that_gave(self, document: str, limit: int) -> list[Invocation]:
+        """Rows that gave text of the document at this path (T2), newest first, among the newest ``GIVEN_ROWS``."""
+        path = _storable(document)
+        as_written = json.dumps(path, ensure_ascii=False)  # spares the parsing of the rows that do not name it
+        return self._rows(f"{_GAVE} {_NEWEST_FIRST} LIMIT ?", [as_written, path, limit])
 
     def session_rows(self, session_id: str, since: str) -> list[Invocation]:
         """What a session did since then (UTC, ISO 8601, inclusive) and after its last clear, oldest first (T8)."""

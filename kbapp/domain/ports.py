@@ -253,6 +253,9 @@ class InvocationLog(Protocol):
     def rows(self, wanted: InvocationFilter) -> list[Invocation]:
         """Rows, newest first."""
 
+    def rows_that_gave(self, document: str, limit: int) -> list[Invocation]:
+        """Rows that gave text of the document at this path, newest first; very old ones are not looked at."""
+
     def session_rows(self, session_id: str, since: str) -> list[Invocation]:
         """What a session did since then (UTC, ISO 8601) and after its last clear, oldest first (T8)."""
 

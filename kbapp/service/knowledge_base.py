@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from kbapp.domain.action_memory import SessionMemory
-from kbapp.domain.documents import DocumentRecord, KnowledgeEntry, StoredChunk
+from kbapp.domain.action_memory import DomainPolicy, SessionMemory
+from kbapp.domain.documents import Document, DocumentRecord, KnowledgeEntry, StoredChunk
 from kbapp.domain.errors import IndexUnavailable, UserError
 from kbapp.domain.invocation import Invocation, Outcome
 from kbapp.domain.lookup_result import LookupResult
@@ -25,6 +25,7 @@ from kbapp.service.index_report import IndexReport, OnProgress
 from kbapp.service.indexing import Indexer
 from kbapp.service.lookup import Lookup, LookupRequest
 from kbapp.service.overview import Overview, OverviewReader
+from kbapp.service.previews import Previews, UploadPreview
 from kbapp.service.sessions import Sessions
 from kbapp.service.telemetry import Telemetry
 
@@ -44,6 +45,7 @@ class Parts:
     sessions: Sessions
     indexer: Indexer
     documents: Documents
+    previews: Previews
     health: HealthCheck
     overview: OverviewReader
     index_lock: IndexLock
@@ -128,6 +130,15 @@ class KnowledgeBase:
         with self._parts.index_lock(0):
             return self._parts.indexer.reconcile(on_progress)
 
+    def preview(self, name: str, data: bytes, category: str) -> UploadPreview:
+        """What ``upload`` would store, and what is there already; nothing is written.
+
+        Raises:
+            UserError: the name, the category or the text would be refused.
+            IndexUnavailable: the database cannot be read.
+        """
+        return self._parts.previews.preview(name, data, category)
+
     def upload(
         self, name: str, data: bytes, category: str, *, replace: bool = False, on_progress: OnProgress | None = None
     ) -> UploadResult:
@@ -154,6 +165,14 @@ class KnowledgeBase:
     def documents(self) -> list[DocumentRecord]:
         """The records of all documents, by path."""
         return list(self._parts.records.documents().values())
+
+    def document(self, path: str) -> Document:
+        """A document as its file is now: text, frontmatter, warning.
+
+        Raises:
+            UserError: it is no path of a document, or its file cannot be read.
+        """
+        return self._parts.files.read(self._parts.files.resolve(path))
 
     def entries(self) -> tuple[KnowledgeEntry, ...]:
         """The entries of the L0 index, by path."""
@@ -205,6 +224,14 @@ class KnowledgeBase:
         wanted = InvocationFilter(session_id, tuple(levels), tuple(outcomes), since, limit, offset)
         return self._parts.telemetry.rows(wanted)
 
+    def given_in(self, path: str, *, limit: int = 50) -> list[Invocation]:
+        """The newest rows of the telemetry that gave text of this document, newest first.
+
+        Raises:
+            IndexUnavailable: the database cannot be used.
+        """
+        return self._parts.telemetry.log.rows_that_gave(path, limit)
+
     def select(self, sql: str) -> SqlResult:
         """The result of one SELECT on the database, read-only, with limits of time and rows.
 
@@ -234,6 +261,11 @@ class KnowledgeBase:
     def sections_of(self, path: str) -> tuple[str, ...]:
         """The headings of a document, such as ``section_title`` takes; none when it cannot be read."""
         return self._parts.lookup.sections_of(self._parts.files.resolve(path))
+
+    @property
+    def domain_policy(self) -> DomainPolicy:
+        """What happens when a domain is asked for again, as it is set."""
+        return self._parts.lookup.domain_policy
 
     @property
     def base_folder(self) -> str:
