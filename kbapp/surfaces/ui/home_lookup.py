@@ -1,0 +1,131 @@
+"""Home: the box for a first lookup, the examples, and what came of them."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from kbapp.domain.errors import UserError
+from kbapp.domain.invocation import Invocation
+from kbapp.domain.relevance import RelevanceLevel
+from kbapp.service.knowledge_base import KnowledgeBase
+from kbapp.service.lookup import LookupRequest
+from kbapp.surfaces.ui import state
+from kbapp.surfaces.ui.card import render_card
+from kbapp.surfaces.ui.context import Page
+from kbapp.surfaces.ui.home_examples import Example, Shows, examples_for, is_sample, queries_of
+from kbapp.surfaces.ui.levels import LOOKS
+from kbapp.surfaces.ui.quoted import plain
+from kbapp.surfaces.ui.state import t
+
+QUERY = "home_query"
+CALLS = "home_calls"  # the rows of the last press, for the reruns after it
+REFUSAL = "home_refusal"
+
+_LOOK_OF = {
+    Shows.PRECISE: RelevanceLevel.PRECISE,
+    Shows.HIGHLY_RELEVANT: RelevanceLevel.HIGHLY_RELEVANT,
+    Shows.REFERENCE: RelevanceLevel.REFERENCE,
+    Shows.NOT_FOUND: None,
+    Shows.REPEAT: RelevanceLevel.DEDUPED,
+    Shows.DOMAIN_BLOCK: RelevanceLevel.DEDUPED,
+}
+
+
+def render_lookup(kb: KnowledgeBase) -> None:
+    """The form, the examples, and below them the cards of what was asked last."""
+    with st.container(border=True, key="home_try"):
+        st.subheader(t("home.try"), anchor=False)
+        queries = _asked_in_form() or _asked_by_example(kb)
+        if queries:
+            with st.spinner(t("home.looking_up")):
+                _look_up(kb, queries)
+    _render_outcome(kb)
+
+
+def _asked_in_form() -> tuple[str, ...]:
+    with (
+        st.form("home_lookup", border=False, enter_to_submit=True),
+        st.container(horizontal=True, vertical_alignment="bottom"),
+    ):
+        query = st.text_input(
+            t("home.query"), key=QUERY, placeholder=t("home.query_hint"), label_visibility="collapsed"
+        )
+        pressed = st.form_submit_button(t("home.look_up"), key="home_submit", type="primary", icon=":material/search:")
+    return (query,) if pressed else ()
+
+
+def _asked_by_example(kb: KnowledgeBase) -> tuple[str, ...]:
+    entries = kb.entries()
+    examples = examples_for(entries)
+    if not examples:
+        return ()
+    st.caption(t("home.examples_sample" if is_sample(entries) else "home.examples_own"))
+    pressed: Example | None = None
+    with st.container(horizontal=True, gap="small", key="home_examples"):
+        for number, example in enumerate(examples):
+            if st.button(
+                _label(example),
+                key=f"home_example_{number}",
+                help=t(f"home.why.{example.shows}"),
+                on_click=_show_in_form,
+                args=(example.query,),
+            ):
+                pressed = example
+    if pressed is None:
+        return ()
+    return queries_of(pressed, (call.query for call in kb.session(state.session_id()).calls))
+
+
+def _label(example: Example) -> str:
+    if example.shows is Shows.OWN:
+        return f":material/key: {plain(example.query)}"
+    look = LOOKS[_LOOK_OF[example.shows]]
+    return f":{look.colour}[{look.icon} **{t(f'home.shows.{example.shows}')}**] {plain(example.query)}"
+
+
+def _show_in_form(query: str) -> None:
+    st.session_state[QUERY] = query
+
+
+def _look_up(kb: KnowledgeBase, queries: tuple[str, ...]) -> None:
+    st.session_state[CALLS], st.session_state[REFUSAL] = [], None
+    for query in queries:
+        try:
+            _, call = kb.explained_lookup(LookupRequest(query, state.session_id()))
+        except UserError as error:
+            st.session_state[REFUSAL] = str(error)
+            return
+        st.session_state[CALLS].append(call)
+
+
+def _render_outcome(kb: KnowledgeBase) -> None:
+    """What was asked last, unless the tab is in another session by now."""
+    if st.session_state.get(REFUSAL):
+        st.error(plain(st.session_state[REFUSAL]), icon=":material/block:")
+    calls: list[Invocation] = st.session_state.get(CALLS, [])
+    calls = [call for call in calls if call.session_id == state.session_id()]
+    shown = {call.id for call in calls}
+    memory = kb.session(state.session_id())
+    # A card refers to an earlier one by its number: to one that is on this page.
+    numbers = {call.invocation_id: number for number, call in enumerate(memory.calls, 1) if call.invocation_id in shown}
+    for call in calls:
+        render_card(kb, call, numbers=numbers)
+    if calls:
+        _render_ways_on()
+
+
+def _render_ways_on() -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.page_link(Page.SIMULATOR.value, label=t("home.go_on"), icon=":material/arrow_forward:")
+        st.button(
+            t("home.new_session"),
+            key="home_new_session",
+            icon=":material/restart_alt:",
+            help=t("home.new_session_help"),
+            on_click=_begin_anew,
+        )
+
+
+def _begin_anew() -> None:
+    state.begin_session()
+    st.session_state[CALLS], st.session_state[REFUSAL] = [], None

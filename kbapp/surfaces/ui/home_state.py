@@ -1,0 +1,183 @@
+"""Home: the state at a glance, and what to act on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from html import escape
+
+import streamlit as st
+
+from kbapp.service.follower import FollowStatus
+from kbapp.service.health import Engine
+from kbapp.service.knowledge_base import KnowledgeBase
+from kbapp.service.overview import DomainState, Notice, NoticeKind, Overview, ProfileKind
+from kbapp.surfaces.ui.context import Page, errors_as_sentences
+from kbapp.surfaces.ui.home_examples import is_sample
+from kbapp.surfaces.ui.quoted import plain
+from kbapp.surfaces.ui.state import t
+
+MAX_DOMAINS = 12
+MAX_DOCUMENTS = 5  # named in a notice
+REFRESH_SECONDS = 5.0
+REFRESH_WHILE_INDEXING_SECONDS = 1.5
+
+_SEVERE = frozenset({NoticeKind.DATABASE, NoticeKind.ENGINE, NoticeKind.FAILED})
+_OF_DOCUMENTS = frozenset({NoticeKind.FAILED, NoticeKind.FRONTMATTER})
+_UNITS = (("days", 86_400), ("hours", 3_600), ("minutes", 60), ("seconds", 1))
+
+
+def render_state(kb: KnowledgeBase) -> None:
+    """The figures, what is at work, what to act on; kept up to date by itself."""
+    is_busy = kb.following.indexing is not None
+    seconds = REFRESH_WHILE_INDEXING_SECONDS if is_busy else REFRESH_SECONDS
+    st.subheader(t("home.state"), anchor=False)
+    st.fragment(_render_live, run_every=seconds)(kb)
+
+
+def _render_live(kb: KnowledgeBase) -> None:
+    with errors_as_sentences():
+        overview = kb.overview()
+        _render_figures(overview)
+        left, right = st.columns(2)
+        with left, st.container(border=True, height="stretch"):
+            _render_domains(overview.domains)
+        with right, st.container(border=True, height="stretch"):
+            _render_inside(overview)
+        _render_notices(overview.notices)
+
+
+def render_first_steps(kb: KnowledgeBase) -> None:
+    """For who has no documents of their own yet: how to put some."""
+    entries = kb.entries()
+    if is_sample(entries):
+        st.info(t("home.sample"), icon=":material/storefront:")
+    elif not entries and not kb.overview().documents:
+        st.info(t("home.empty", folder=kb.base_folder), icon=":material/note_add:")
+    else:
+        return
+    st.page_link(Page.KNOWLEDGE_BASE.value, label=t("home.upload"), icon=":material/upload_file:")
+
+
+def _render_figures(overview: Overview) -> None:
+    figures = [
+        ("home.documents", overview.documents, _documents_note(overview)),
+        ("home.chunks", overview.chunks, t("home.chunks_note")),
+        ("home.entries", overview.entries, t("home.entries_note")),
+        ("home.domains_count", len(overview.domains), t("home.domains_note")),
+    ]
+    for column, (key, figure, note) in zip(st.columns(len(figures)), figures, strict=True):
+        with column, st.container(border=True, gap=None):
+            st.metric(t(key), figure)
+            st.caption(note)
+
+
+def _documents_note(overview: Overview) -> str:
+    parts = []
+    if overview.pending:
+        parts.append(f":material/hourglass_top: {t('home.documents_pending', pending=overview.pending)}")
+    if overview.failed:
+        parts.append(f":material/error: {t('home.documents_failed', failed=overview.failed)}")
+    return " · ".join(parts) or t("home.documents_ready")
+
+
+def _render_domains(domains: Sequence[DomainState]) -> None:
+    st.markdown(f"**{t('home.by_domain')}**")
+    shown = domains[:MAX_DOMAINS]
+    most = max((domain.documents for domain in shown), default=1)
+    rows = "".join(_domain_row(domain, most) for domain in shown)
+    st.html(f'<div class="kb-domains" role="list" style="display:grid;gap:.4rem">{rows}</div>')
+    if len(domains) > len(shown):
+        st.caption(t("home.more_domains", count=len(domains) - len(shown)))
+
+
+def _domain_row(domain: DomainState, most: int) -> str:
+    share = 100 * domain.documents / most
+    note = t("home.pending_or_failed", pending=domain.pending, failed=domain.failed)
+    behind = f"<small>{escape(note)}</small>" if domain.pending or domain.failed else ""
+    return (
+        '<div role="listitem" style="display:grid;grid-template-columns:minmax(6rem,9rem) 1fr 2.2rem;gap:.6rem;'
+        f'align-items:center"><span style="overflow-wrap:anywhere">{escape(domain.name)} {behind}</span>'
+        '<span style="height:.6rem;border-radius:.3rem;background:color-mix(in srgb,currentColor 10%,transparent)">'
+        f'<span style="display:block;height:100%;width:{share:.0f}%;border-radius:.3rem;background:#5c7cfa"></span>'
+        f'</span><b style="text-align:right">{domain.documents}</b></div>'
+    )
+
+
+def _render_inside(overview: Overview) -> None:
+    thresholds = overview.thresholds
+    levels = t("home.thresholds_value", high=thresholds.highly_relevant, low=thresholds.reference)
+    st.markdown(f"**{t('home.inside')}**")
+    _fact(t("home.model"), plain(overview.model), _profile_text(overview.profile))
+    _fact(t("home.thresholds"), levels)
+    _fact(t("home.engine"), engine_text(overview.engine))
+    _fact(t("home.watcher"), _watcher_text(overview.following))
+
+
+def _fact(name: str, value: str, note: str = "") -> None:
+    with st.container(gap=None):
+        st.caption(name)
+        st.markdown(value)
+        if note:
+            st.caption(note)
+
+
+def _profile_text(profile: ProfileKind) -> str:
+    sign = ":material/verified:" if profile is ProfileKind.CALIBRATED else ":material/straighten:"
+    return f"{sign} {t(f'home.profile.{profile}')}"
+
+
+def engine_text(engine: Engine | None) -> str:
+    """The engine's role with sign and word."""
+    if engine is None:
+        return f":gray[:material/hourglass_empty:] {t('home.engine.none')}"
+    signs = {
+        "owner": ":green[:material/check_circle:]",
+        "attached": ":green[:material/link:]",
+        "remote": ":green[:material/cloud_done:]",
+        "unavailable": ":red[:material/error:]",
+    }
+    words = t(f"home.engine.{engine.role}", pid=engine.owner_pid or "?", uri=plain(engine.uri or ""))
+    return f"{signs[engine.role]} {words}"
+
+
+def _watcher_text(following: FollowStatus) -> str:
+    signs = {
+        "events": ":green[:material/visibility:]",
+        "polling": ":orange[:material/sync_problem:]",
+        "off": ":gray[:material/visibility_off:]",
+    }
+    scan = age_text(following.last_scan, datetime.now(UTC))
+    mode = f"{signs[following.mode]} {t(f'home.watcher.{following.mode}')}"
+    return f"{mode} · {t('home.last_scan')}: {scan}"
+
+
+def age_text(moment: str | None, now: datetime) -> str:
+    """How long ago a time (UTC, ISO 8601) was, in the largest unit that fits."""
+    if moment is None:
+        return t("home.never")
+    seconds = (now - datetime.fromisoformat(moment)).total_seconds()
+    for unit, size in _UNITS:
+        if seconds >= max(size, 2):
+            return t(f"home.age.{unit}", count=int(seconds // size))
+    return t("home.age.now")
+
+
+def _render_notices(notices: Sequence[Notice]) -> None:
+    st.markdown(f"**{t('home.notices')}**")
+    if not notices:
+        st.success(t("home.all_well"), icon=":material/check_circle:")
+    for notice in notices:
+        _render_notice(notice)
+
+
+def _render_notice(notice: Notice) -> None:
+    show = st.error if notice.kind in _SEVERE else st.warning
+    headline = t(f"home.notice.{notice.kind}", count=notice.count)
+    detail = f"\n\n{plain(notice.detail)}" if notice.detail else ""
+    named = "".join(f"\n- {plain(problem.path)}: {plain(problem.error)}" for problem in notice.problems[:MAX_DOCUMENTS])
+    more = len(notice.problems) - MAX_DOCUMENTS
+    rest = f"\n- {t('home.more_documents', count=more)}" if more > 0 else ""
+    show(f"**{headline}**{detail}\n{named}{rest}\n\n{t(f'home.way.{notice.kind}')}", icon=":material/warning:")
+    if notice.kind in _OF_DOCUMENTS:
+        st.page_link(Page.KNOWLEDGE_BASE.value, label=t("home.open_knowledge_base"), icon=":material/library_books:")
