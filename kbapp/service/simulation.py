@@ -11,7 +11,7 @@ from kbapp.domain.errors import UserError
 from kbapp.domain.simulation_metrics import SimulationMetrics, body_texts, measure, total_of
 from kbapp.domain.tasks import Task, with_known_documents
 from kbapp.domain.transcript import Transcript
-from kbapp.service.executor import Executor
+from kbapp.service.executor import Executor, OnEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +73,21 @@ def simulate(
     run = secrets.token_hex(4)
     outcomes: list[TaskOutcome] = []
     for number, task in enumerate(tasks, start=1):
-        outcomes.append(_run(task, executor, shelf, f"simulate-{run}-{number}"))
+        outcomes.append(run_task(task, executor, shelf=shelf, session_id=f"simulate-{run}-{number}"))
         if on_outcome:
             on_outcome(outcomes[-1])
     return SimulationReport(tuple(outcomes), total_of([outcome.metrics for outcome in outcomes]))
 
 
-def _run(task: Task, executor: Executor, shelf: Shelf, session_id: str) -> TaskOutcome:
-    transcript = executor.run(task, session_id)
+def run_task(
+    task: Task, executor: Executor, *, shelf: Shelf, session_id: str, on_entry: OnEntry | None = None
+) -> TaskOutcome:
+    """Run one task, whose ``needed`` are relative paths; ``on_entry`` is told of each call and skipped step.
+
+    Raises:
+        UserError: the executor cannot work.
+    """
+    transcript = executor.run(task, session_id, on_entry)
     given = {body.source for call in transcript.calls for body in body_texts(call)}
     not_covered = tuple(path for path in task.needed if source_of(shelf.base_folder, path) not in given)
     return TaskOutcome(task, session_id, transcript, measure(task, transcript, shelf.base_folder), not_covered)

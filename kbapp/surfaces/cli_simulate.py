@@ -19,7 +19,7 @@ from kbapp.settings import Settings
 from kbapp.surfaces.cli_options import Options, json_option, pass_options, print_values, refresh
 from kbapp.surfaces.cli_text import plain
 
-_HEADER = ("calls", "with content", "blocked", "covered", "characters")
+_HEADER = ("calls", "with content", "blocked", "covered", "characters", "given twice")
 
 
 @click.command(name="simulate")
@@ -107,6 +107,7 @@ def _cells(metrics: SimulationMetrics) -> tuple[str, ...]:
         str(sum(metrics.repeats_blocked.values())),
         f"{metrics.needed_covered} of {metrics.needed}",
         f"{metrics.characters_given:,}",
+        f"{metrics.characters_given_twice:,}",
     )
 
 

@@ -82,6 +82,11 @@ def test_a_section_that_was_asked_for_is_body_text_throughout() -> None:
     assert measure(TASK, transcript(asked, again), "kb").characters_given_twice == 100
 
 
+def test_metadata_in_place_of_a_section_that_cannot_be_read_covers_nothing() -> None:
+    unreadable = call(primary("文档: A\n来源: api/a.md", sections=None), section="超时")
+    assert measure(TASK, transcript(unreadable), "kb").needed_covered == 0
+
+
 def test_a_section_that_is_not_there_covers_nothing() -> None:
     assert measure(TASK, transcript(call(primary("", ("签名",)), section="超时")), "kb").needed_covered == 0
 

@@ -11,10 +11,11 @@ from kbapp.domain.errors import UserError
 from kbapp.domain.lookup_result import DedupReason
 from kbapp.domain.plan_rules import Rules
 from kbapp.domain.tasks import Task
+from kbapp.domain.transcript import Entry
 from kbapp.service.constrained_executor import ConstrainedExecutor
 from kbapp.service.executor import UnconstrainedExecutor
 from kbapp.service.knowledge_base import KnowledgeBase
-from kbapp.service.simulation import Shelf, TaskOutcome, simulate
+from kbapp.service.simulation import Shelf, TaskOutcome, run_task, simulate
 from tests.knowledge import document, open_for_test, write_documents
 
 DOCUMENTS = {
@@ -74,6 +75,15 @@ def test_each_outcome_is_told_when_its_task_is_done(kb: KnowledgeBase) -> None:
         lambda outcome: told.append((outcome, len(kb.telemetry()))),
     )
     assert told == list(zip(report.outcomes, (3, 6), strict=True))
+
+
+def test_one_task_can_be_watched_while_it_runs(kb: KnowledgeBase) -> None:
+    told: list[Entry] = []
+    outcome = run_task(
+        PAYMENT, UnconstrainedExecutor(kb), shelf=shelf_of(kb), session_id="watched", on_entry=told.append
+    )
+    assert tuple(told) == outcome.transcript.entries
+    assert len(kb.telemetry(session_id="watched")) == len(told) == 3
 
 
 def test_the_constrained_executor_asks_less_and_covers_as_much(kb: KnowledgeBase) -> None:
