@@ -199,6 +199,11 @@ class Lookup:
             count=repeats + 1,
         )
 
+    @property
+    def domain_policy(self) -> DomainPolicy:
+        """As it is set."""
+        return self._options.domain_policy
+
     def sections_of(self, path: str) -> tuple[str, ...]:
         """The sections of a document; none when it cannot be read."""
         return self._answerer.sections_of(path)

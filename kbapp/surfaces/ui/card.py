@@ -13,30 +13,27 @@ from kbapp.domain.invocation import Invocation
 from kbapp.domain.lookup_result import LookupResult, parse_result
 from kbapp.domain.tokens import content_tokens
 from kbapp.service.knowledge_base import KnowledgeBase
+from kbapp.surfaces.ui.context import errors_as_sentences
 from kbapp.surfaces.ui.levels import look_of, render_level
 from kbapp.surfaces.ui.quoted import plain, render_quoted
 from kbapp.surfaces.ui.state import t
 from kbapp.surfaces.ui.verdicts import render_verdict
 from kbapp.surfaces.ui.why import render_why
 
+_DETAIL_ICONS = {"why": ":material/help:", "seen": ":material/data_object:"}
+
 
 def render_card(kb: KnowledgeBase, call: Invocation, *, numbers: dict[str, int] | None = None) -> None:
     """A call; ``numbers``: the number of each call of the session, for the card itself and the one it refers to."""
     result = parse_result(call.retrieval_details.get("result"))
-    with st.container(border=True, key=f"card_{call.id}"):
+    with st.container(border=True, key=f"call_{call.id}"):
         _render_head(call, (numbers or {}).get(call.id))
         if call.error:
             st.error(plain(call.error), icon=":material/block:")
         if result:
             _render_result(call, result, numbers or {})
         _render_times(call)
-        with st.expander(t("card.why"), icon=":material/help:"):
-            render_why(call)
-        if result:
-            with st.expander(t("card.seen"), icon=":material/data_object:"):
-                st.caption(t("card.seen_note"))
-                st.code(json.dumps(result.to_dict(), ensure_ascii=False, indent=2), language="json", wrap_lines=True)
-            render_verdict(kb, call)
+        _render_foot(kb, call, result)
 
 
 def local_time(created_at: str) -> str:
@@ -62,6 +59,7 @@ def _render_head(call: Invocation, number: int | None) -> None:
 def _render_result(call: Invocation, result: LookupResult, numbers: dict[str, int]) -> None:
     if result.completeness_hint:
         st.markdown(f":material/lightbulb: _{plain(result.completeness_hint)}_")
+    render_domains(result.retrieved_domains, _texts(call.retrieval_details.get("new_domains")))
     if result.message:
         st.info(plain(result.message), icon=":material/chat_info:")
     if result.degraded:
@@ -74,7 +72,29 @@ def _render_result(call: Invocation, result: LookupResult, numbers: dict[str, in
     if result.supplement:
         path = plain(result.supplement.breadcrumb)
         _render_part(t("card.supplement"), path, result.supplement.source, result.supplement.content, words)
-    render_domains(result.retrieved_domains, _texts(call.retrieval_details.get("new_domains")))
+
+
+@st.fragment
+def _render_foot(kb: KnowledgeBase, call: Invocation, result: LookupResult | None) -> None:
+    """Why, what was seen, and the verdict; a fragment, since a click here concerns this card alone."""
+    with errors_as_sentences(), st.container(gap="small"):
+        with st.container(horizontal=True, horizontal_alignment="distribute", gap="small"):
+            chosen = st.segmented_control(
+                t("card.details"),
+                ["why", "seen"] if result else ["why"],
+                format_func=lambda detail: f"{_DETAIL_ICONS[detail]} {t(f'card.{detail}')}",
+                label_visibility="collapsed",
+                key=f"card_details_{call.id}",
+            )
+            if result:
+                render_verdict(kb, call)
+        if chosen == "why":
+            with st.container(border=True):
+                render_why(call)
+        elif chosen == "seen" and result:
+            with st.container(border=True):
+                st.caption(t("card.seen_note"))
+                st.code(json.dumps(result.to_dict(), ensure_ascii=False, indent=2), language="json", wrap_lines=True)
 
 
 def _render_part(kind: str, title: str, source: str, content: str, words: Sequence[str]) -> None:

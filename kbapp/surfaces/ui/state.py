@@ -37,17 +37,20 @@ def t(key: str, **values: object) -> str:
 
 
 def session_id() -> str:
-    """The session of this tab: from the URL after a reload, else a new one."""
-    if SESSION not in st.session_state:
-        given = clean_session_id(st.query_params.get(_SESSION_PARAMETER))
-        st.session_state[SESSION] = given or _new_session_id()
+    """The session of this tab: the one that the URL names, after a reload or by a link, else a new one."""
+    named = clean_session_id(st.query_params.get(_SESSION_PARAMETER))
+    if named:
+        st.session_state[SESSION] = named
+    elif SESSION not in st.session_state:
+        st.session_state[SESSION] = f"app-{secrets.token_hex(3)}"
     session: str = st.session_state[SESSION]
     return session
 
 
 def begin_session() -> str:
     """Go on in a new, empty session."""
-    st.session_state[SESSION] = _new_session_id()
+    st.session_state.pop(SESSION, None)
+    st.query_params.pop(_SESSION_PARAMETER, None)
     return session_id()
 
 
@@ -55,7 +58,3 @@ def keep_in_url() -> None:
     """A reload is a new Streamlit session, and a page change drops the URL's parameters: write them again."""
     st.query_params[_SESSION_PARAMETER] = session_id()
     st.query_params[_LANGUAGE_PARAMETER] = _SHORT_NAMES[language()]
-
-
-def _new_session_id() -> str:
-    return f"app-{secrets.token_hex(3)}"

@@ -25,6 +25,7 @@ def render_verdict(kb: KnowledgeBase, call: Invocation) -> None:
         list(Verdict),
         default=in_force,
         format_func=lambda verdict: f"{_ICONS[verdict]} {t(f'verdict.{verdict}')}",
+        label_visibility="collapsed",
         key=f"card_verdict_{call.id}",
     )
     if chosen and chosen is not in_force:
