@@ -20,6 +20,7 @@ from kbapp.surfaces.ui.state import t
 QUERY = "home_query"
 CALLS = "home_calls"  # the rows of the last press, for the reruns after it
 REFUSAL = "home_refusal"
+REASON = "home_reason"  # what the pressed example shows
 
 _LOOK_OF = {
     Shows.PRECISE: RelevanceLevel.PRECISE,
@@ -51,7 +52,10 @@ def _asked_in_form() -> tuple[str, ...]:
             t("home.query"), key=QUERY, placeholder=t("home.query_hint"), label_visibility="collapsed"
         )
         pressed = st.form_submit_button(t("home.look_up"), key="home_submit", type="primary", icon=":material/search:")
-    return (query,) if pressed else ()
+    if not pressed:
+        return ()
+    st.session_state[REASON] = None
+    return (query,)
 
 
 def _asked_by_example(kb: KnowledgeBase) -> tuple[str, ...]:
@@ -68,11 +72,12 @@ def _asked_by_example(kb: KnowledgeBase) -> tuple[str, ...]:
                 key=f"home_example_{number}",
                 help=t(f"home.why.{example.shows}"),
                 on_click=_show_in_form,
-                args=(example.query,),
+                args=(example,),
             ):
                 pressed = example
     if pressed is None:
         return ()
+    st.session_state[REASON] = pressed.shows
     return queries_of(pressed, (call.query for call in kb.session(state.session_id()).calls))
 
 
@@ -83,8 +88,8 @@ def _label(example: Example) -> str:
     return f":{look.colour}[{look.icon} **{t(f'home.shows.{example.shows}')}**] {plain(example.query)}"
 
 
-def _show_in_form(query: str) -> None:
-    st.session_state[QUERY] = query
+def _show_in_form(example: Example) -> None:
+    st.session_state[QUERY] = example.query
 
 
 def _look_up(kb: KnowledgeBase, queries: tuple[str, ...]) -> None:
@@ -108,6 +113,8 @@ def _render_outcome(kb: KnowledgeBase) -> None:
     memory = kb.session(state.session_id())
     # A card refers to an earlier one by its number: to one that is on this page.
     numbers = {call.invocation_id: number for number, call in enumerate(memory.calls, 1) if call.invocation_id in shown}
+    if calls and st.session_state.get(REASON):
+        st.caption(f":material/school: {t(f'home.why.{st.session_state[REASON]}')}")
     for call in calls:
         render_card(kb, call, numbers=numbers)
     if calls:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from html import escape
+from pathlib import Path
 
 import streamlit as st
 
@@ -17,6 +18,7 @@ from kbapp.surfaces.ui.home_examples import is_sample
 from kbapp.surfaces.ui.quoted import plain
 from kbapp.surfaces.ui.state import t
 
+STYLE_SHEET = Path(__file__).with_name("home.css")
 MAX_DOMAINS = 12
 MAX_DOCUMENTS = 5  # named in a notice
 REFRESH_SECONDS = 5.0
@@ -31,6 +33,7 @@ def render_state(kb: KnowledgeBase) -> None:
     """The figures, what is at work, what to act on; kept up to date by itself."""
     is_busy = kb.following.indexing is not None
     seconds = REFRESH_WHILE_INDEXING_SECONDS if is_busy else REFRESH_SECONDS
+    st.html(STYLE_SHEET)
     st.subheader(t("home.state"), anchor=False)
     st.fragment(_render_live, run_every=seconds)(kb)
 
@@ -39,7 +42,8 @@ def _render_live(kb: KnowledgeBase) -> None:
     with errors_as_sentences():
         overview = kb.overview()
         _render_figures(overview)
-        left, right = st.columns(2)
+        with st.container(key="home_cards"):
+            left, right = st.columns(2)
         with left, st.container(border=True, height="stretch"):
             _render_domains(overview.domains)
         with right, st.container(border=True, height="stretch"):
@@ -66,8 +70,10 @@ def _render_figures(overview: Overview) -> None:
         ("home.entries", overview.entries, t("home.entries_note")),
         ("home.domains_count", len(overview.domains), t("home.domains_note")),
     ]
-    for column, (key, figure, note) in zip(st.columns(len(figures)), figures, strict=True):
-        with column, st.container(border=True, gap=None):
+    with st.container(key="home_figures"):
+        columns = st.columns(len(figures))
+    for column, (key, figure, note) in zip(columns, figures, strict=True):
+        with column, st.container(border=True, gap=None, height="stretch"):
             st.metric(t(key), figure)
             st.caption(note)
 
@@ -86,7 +92,7 @@ def _render_domains(domains: Sequence[DomainState]) -> None:
     shown = domains[:MAX_DOMAINS]
     most = max((domain.documents for domain in shown), default=1)
     rows = "".join(_domain_row(domain, most) for domain in shown)
-    st.html(f'<div class="kb-domains" role="list" style="display:grid;gap:.4rem">{rows}</div>')
+    st.html(f'<div role="list">{rows}</div>')
     if len(domains) > len(shown):
         st.caption(t("home.more_domains", count=len(domains) - len(shown)))
 
@@ -96,11 +102,9 @@ def _domain_row(domain: DomainState, most: int) -> str:
     note = t("home.pending_or_failed", pending=domain.pending, failed=domain.failed)
     behind = f"<small>{escape(note)}</small>" if domain.pending or domain.failed else ""
     return (
-        '<div role="listitem" style="display:grid;grid-template-columns:minmax(6rem,9rem) 1fr 2.2rem;gap:.6rem;'
-        f'align-items:center"><span style="overflow-wrap:anywhere">{escape(domain.name)} {behind}</span>'
-        '<span style="height:.6rem;border-radius:.3rem;background:color-mix(in srgb,currentColor 10%,transparent)">'
-        f'<span style="display:block;height:100%;width:{share:.0f}%;border-radius:.3rem;background:#5c7cfa"></span>'
-        f'</span><b style="text-align:right">{domain.documents}</b></div>'
+        f'<div role="listitem" class="kb-domain"><span>{escape(domain.name)} {behind}</span>'
+        f'<div class="kb-track"><div class="kb-fill" style="width:{share:.0f}%"></div></div>'
+        f"<b>{domain.documents}</b></div>"
     )
 
 
@@ -147,9 +151,9 @@ def _watcher_text(following: FollowStatus) -> str:
         "polling": ":orange[:material/sync_problem:]",
         "off": ":gray[:material/visibility_off:]",
     }
-    scan = age_text(following.last_scan, datetime.now(UTC))
+    scan = t("home.last_scan", age=age_text(following.last_scan, datetime.now(UTC)))
     mode = f"{signs[following.mode]} {t(f'home.watcher.{following.mode}')}"
-    return f"{mode} · {t('home.last_scan')}: {scan}"
+    return f"{mode} · {scan}"
 
 
 def age_text(moment: str | None, now: datetime) -> str:
