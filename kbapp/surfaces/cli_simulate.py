@@ -39,10 +39,7 @@ _HEADER = ("calls", "with content", "blocked", "covered", "characters", "given t
 @json_option
 @pass_options
 def simulate_command(options: Options, file: Path, executor: str, policy: str | None, as_json: bool) -> None:
-    """Run the tasks of FILE through an executor and count what they asked and what they were given.
-
-    FILE holds one JSON object per line: id, goal, steps (a list of queries), needed (a list of documents).
-    """
+    """Run the tasks of FILE (JSON lines of id, goal, steps, needed) and count what was asked and given."""
     tasks = _read(file)
     settings = _with_policy(options.settings(), policy)
     with open_knowledge_base(settings) as kb:

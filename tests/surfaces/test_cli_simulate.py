@@ -61,6 +61,11 @@ def values(result: Result) -> Any:
     return json.loads(result.stdout)
 
 
+def progress(result: Result) -> list[str]:
+    """What stderr says, apart from indexing that takes a second on a busy machine."""
+    return [line for line in result.stderr.strip().split("\n") if not line.startswith("indexing ")]
+
+
 def test_simulate_gives_one_json_value_and_progress_on_stderr(run: Run) -> None:
     result = run("tasks.jsonl", "--executor", "unconstrained", "--json")
     report = values(result)
@@ -70,7 +75,7 @@ def test_simulate_gives_one_json_value_and_progress_on_stderr(run: Run) -> None:
     assert (report["total"]["calls"], report["total"]["calls_with_content"]) == (4, 2)
     assert report["total"]["characters_given_twice"] == 0
     assert [entry["kind"] for entry in report["tasks"][0]["transcript"]["entries"]] == ["call", "call"]
-    assert result.stderr == "task 1 of 2: 支付\ntask 2 of 2: 池\n"
+    assert progress(result) == ["task 1 of 2: 支付", "task 2 of 2: 池"]
 
 
 def test_simulate_for_people_is_a_table_with_a_total_and_what_was_not_given(run: Run) -> None:
@@ -146,10 +151,10 @@ def test_an_llm_that_is_not_there_is_an_error_of_the_user(
 def refusal(result: Result) -> str:
     assert (result.exit_code, result.stdout) == (1, ""), result.output
     assert "Traceback" not in result.stderr
-    assert result.stderr.startswith("Error: ")
-    assert result.stderr.count("\n") == 1
     assert KEY not in result.stderr
-    return result.stderr
+    (sentence,) = progress(result)
+    assert sentence.startswith("Error: ")
+    return sentence
 
 
 @pytest.mark.parametrize(
@@ -191,4 +196,4 @@ def test_an_id_with_terminal_escapes_does_not_reach_the_terminal(run: Run) -> No
     write(Path("tasks.jsonl"), TASKS[0] | {"id": "a\x1b[31m\nb"})
     result = run("tasks.jsonl")
     assert "\x1b" not in result.output
-    assert result.stderr == "task 1 of 1: a\ufffd[31m b\n"
+    assert progress(result) == ["task 1 of 1: a\ufffd[31m b"]
