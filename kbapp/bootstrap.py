@@ -158,6 +158,7 @@ def open_knowledge_base(
             indexer=indexer,
             documents=Documents(files=files, records=records, indexer=indexer, index_lock=index_lock),
             previews=Previews(files=files, records=records, chunker=chunker, repeated=repeated),
+            max_file_size=settings.knowledge.max_file_size,
             health=health,
             overview=overview,
             index_lock=index_lock,

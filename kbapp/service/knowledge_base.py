@@ -46,6 +46,7 @@ class Parts:
     indexer: Indexer
     documents: Documents
     previews: Previews
+    max_file_size: int
     health: HealthCheck
     overview: OverviewReader
     index_lock: IndexLock
@@ -266,6 +267,11 @@ class KnowledgeBase:
     def domain_policy(self) -> DomainPolicy:
         """What happens when a domain is asked for again, as it is set."""
         return self._parts.lookup.domain_policy
+
+    @property
+    def max_file_size(self) -> int:
+        """The bytes of the largest file that is taken."""
+        return self._parts.max_file_size
 
     @property
     def base_folder(self) -> str:
