@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from kbapp.domain.relevance import HintLanguage
 
@@ -94,6 +94,15 @@ _TEXTS: Mapping[str, Mapping[HintLanguage, str]] = {
         HintLanguage.EN: "Where “…” stands, the text was given in this session before",
     },
 }
+
+
+LISTED = 12
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names inside a sentence: the first twelve."""
+    shown = " / ".join(names[:LISTED]) or "–"
+    return f"{shown} / …" if len(names) > LISTED else shown
 
 
 def message(key: str, language: HintLanguage, **values: object) -> str:

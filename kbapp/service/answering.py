@@ -183,7 +183,7 @@ class Answerer:
             )
 
     def _no_section(self, document: Document, title: str) -> str:
-        names = " / ".join(available_sections(document)) or "–"
+        names = messages.listed(available_sections(document))
         return messages.message(messages.NO_SUCH_SECTION, self._language, section=title, sections=names)
 
     def _primary(

@@ -193,9 +193,9 @@ class Lookup:
             messages.REPEATED_AGAIN if repeats else key,
             self._options.language,
             query=earlier.query,
-            time=earlier.created_at,
+            time=f"{earlier.created_at[:19].replace('T', ' ')} UTC",
             source=source_of(self._base_folder, document),
-            sections=" / ".join(self._answerer.sections_of(document)) or "–",
+            sections=messages.listed(self._answerer.sections_of(document)),
             count=repeats + 1,
         )
 

@@ -8,6 +8,7 @@ from html import escape
 
 import streamlit as st
 
+_LATIN = re.compile(r"[A-Za-z0-9]")
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|~:$<>&=^])")
 
 
@@ -21,13 +22,20 @@ def marked_html(text: str, words: Iterable[str]) -> str:
     wanted = sorted({word for word in words if word.strip()}, key=len, reverse=True)
     if not wanted:
         return escape(text)
-    pattern = re.compile("|".join(map(re.escape, wanted)), re.IGNORECASE)
+    pattern = re.compile("|".join(map(_pattern, wanted)), re.IGNORECASE)
     parts: list[str] = []
     end = 0
     for match in pattern.finditer(text):
         parts += [escape(text[end : match.start()]), "<mark>", escape(match.group()), "</mark>"]
         end = match.end()
     return "".join([*parts, escape(text[end:])])
+
+
+def _pattern(word: str) -> str:
+    """A word of Latin letters stands by itself; Chinese has no gaps between words."""
+    before = r"(?<![A-Za-z0-9])" if _LATIN.match(word[0]) else ""
+    after = r"(?![A-Za-z0-9])" if _LATIN.match(word[-1]) else ""
+    return f"{before}{re.escape(word)}{after}"
 
 
 def plain(text: str) -> str:
