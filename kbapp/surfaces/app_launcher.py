@@ -5,8 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import shutil
-import subprocess
-import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 from kbapp.settings import Settings
@@ -15,6 +14,14 @@ from kbapp.surfaces.ui.context import CONFIG_VARIABLE
 logger = logging.getLogger("kbapp")
 
 PACKAGE_FOLDER = Path(__file__).resolve().parents[1]
+
+
+@dataclass(frozen=True, slots=True)
+class ServerOptions:
+    """Where the server listens on 127.0.0.1 (None: on Streamlit's own port), and whether a browser is opened."""
+
+    port: int | None = None
+    opens_browser: bool = True
 
 
 def app_folder() -> Path:
@@ -33,16 +40,22 @@ def copy_sample(settings: Settings) -> bool:
     return True
 
 
-def launch(settings: Settings, config: Path | None, *, may_copy_sample: bool) -> int:
-    """Run the server until it is stopped; its exit status."""
+def launch(settings: Settings, config: Path | None, server: ServerOptions, *, may_copy_sample: bool) -> None:
+    """Run the server in this process, whose modules are loaded already, until it is stopped."""
     if may_copy_sample and copy_sample(settings):
         logger.warning("copied the sample knowledge base to %s", settings.base_folder)
-    environ = os.environ | {
-        "KBAPP_KNOWLEDGE__BASE_PATH": str(settings.base_folder),
-        "KBAPP_STATE_DIR": str(settings.state_folder),
-    }
+    os.environ["KBAPP_KNOWLEDGE__BASE_PATH"] = str(settings.base_folder)
+    os.environ["KBAPP_STATE_DIR"] = str(settings.state_folder)
     if config is not None:
-        environ[CONFIG_VARIABLE] = str(config.absolute())
-    # Streamlit reads the .streamlit/ beside the script.
-    command = [sys.executable, "-m", "streamlit", "run", str(app_folder() / "app.py")]
-    return subprocess.run(command, env=environ, check=False).returncode  # noqa: S603 - our own interpreter and script
+        os.environ[CONFIG_VARIABLE] = str(config.absolute())
+    from streamlit.web.cli import main
+
+    main(streamlit_arguments(server), prog_name="streamlit", standalone_mode=False)
+
+
+def streamlit_arguments(server: ServerOptions) -> list[str]:
+    """The arguments of ``streamlit``, which reads the ``.streamlit/`` beside the script; asks for no e-mail address."""
+    port = [] if server.port is None else [f"--server.port={server.port}"]
+    headless = "false" if server.opens_browser else "true"
+    flags = [f"--server.headless={headless}", "--server.showEmailPrompt=false", "--server.address=127.0.0.1"]
+    return ["run", str(app_folder() / "app.py"), *port, *flags]

@@ -120,12 +120,15 @@ def prompt(options: Options) -> None:
 
 
 @main.command()
+@click.option("--port", type=click.IntRange(1, 65535), help="Port on 127.0.0.1; default 8501, or the next free one.")
+@click.option("--no-browser", is_flag=True, help="Open no browser window.")
 @pass_options
-def app(options: Options) -> None:
+def app(options: Options, port: int | None, no_browser: bool) -> None:
     """Open the app in the browser."""
-    from kbapp.surfaces.app_launcher import launch
+    from kbapp.surfaces.app_launcher import ServerOptions, launch
 
-    sys.exit(launch(options.settings(), options.config, may_copy_sample=options.root is None))
+    server = ServerOptions(port, opens_browser=not no_browser)
+    launch(options.settings(), options.config, server, may_copy_sample=options.root is None)
 
 
 main.add_command(cli_session.session)
