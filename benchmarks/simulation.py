@@ -1,7 +1,7 @@
 """Calls against coverage of the executors, over policies and thresholds; writes the tables of simulation.md.
 
     python benchmarks/simulation.py [--root knowledge_base] [--state-dir .kbapp] [--tasks benchmarks/tasks.jsonl]
-        [--new-words 3 …] [--closeness 4 …] [--repeats 0.1 …] [--policies block …]
+        [--new-words 4 …] [--closeness 3 …] [--policies block …] [--asks-again 0.6 …]
 
 Each text is embedded once, so that many runs over the same tasks cost little.
 """
@@ -18,12 +18,15 @@ import numpy as np
 
 from kbapp.adapters.embedders import EmbeddingOptions, default_model, open_embedder
 from kbapp.bootstrap import open_knowledge_base
-from kbapp.domain.plan_rules import CLOSENESS_WEIGHT, NEW_WORDS, REPEAT_WEIGHT, Rules
+from kbapp.domain import action_memory
+from kbapp.domain.lookup_result import LookupResult
+from kbapp.domain.plan_rules import CLOSENESS_WEIGHT, NEW_WORDS, Rules
 from kbapp.domain.ports import Embedder, Vectors
 from kbapp.domain.simulation_metrics import SimulationMetrics
 from kbapp.domain.tasks import Task, parse_tasks
 from kbapp.service.constrained_executor import ConstrainedExecutor
 from kbapp.service.executor import Executor, UnconstrainedExecutor
+from kbapp.service.knowledge_base import KnowledgeBase
 from kbapp.service.simulation import Shelf, simulate
 from kbapp.settings import Settings
 
@@ -48,20 +51,37 @@ class RememberingEmbedder:
     sentence_vectors = embed_queries
 
 
+class ForgetfulTool:
+    """The tool without a session: nothing is remembered, as before there was an action memory (ISS-002)."""
+
+    def __init__(self, kb: KnowledgeBase) -> None:
+        self._kb = kb
+
+    def lookup(self, query: str, *, session_id: str | None = None, **options: str | None) -> LookupResult:
+        del session_id
+        return self._kb.lookup(query, **options)
+
+
 def rows(options: argparse.Namespace, tasks: Sequence[Task]) -> Iterator[tuple[str, SimulationMetrics]]:
     embedder = RememberingEmbedder(open_embedder(EmbeddingOptions(options.model)))
     folders = {"knowledge.base-path": str(options.root.absolute()), "state-dir": str(options.state_dir.absolute())}
-    for policy in options.policies:
+    for policy, share in product(options.policies, options.asks_again):
+        action_memory.ASKS_AGAIN_SHARE = share
         settings = Settings.load(environ={}, overrides=folders | {"retrieval.dedup.domain-policy": policy})
         with open_knowledge_base(settings, embedder=embedder) as kb:
             kb.refresh()
             shelf = Shelf(kb.base_folder, {record.path for record in kb.documents()})
             executors: list[tuple[str, Executor]] = [("unconstrained", UnconstrainedExecutor(kb))]
-            for words, closeness, repeats in product(options.new_words, options.closeness, options.repeats):
-                name = f"constrained {words:g} / {closeness:g} / {repeats:g}"
-                executors.append((name, ConstrainedExecutor(kb, embedder, Rules(words, closeness, repeats))))
+            if policy == options.policies[0] and share == options.asks_again[0]:
+                yield (
+                    "no memory | – | unconstrained",
+                    simulate(tasks, UnconstrainedExecutor(ForgetfulTool(kb)), shelf).total,
+                )
+            for words, closeness in product(options.new_words, options.closeness):
+                name = f"constrained {words:g} / {closeness:g}"
+                executors.append((name, ConstrainedExecutor(kb, embedder, Rules(words, closeness))))
             for name, executor in executors:
-                yield f"{policy} | {name}", simulate(tasks, executor, shelf).total
+                yield f"{policy} | {share:g} | {name}", simulate(tasks, executor, shelf).total
 
 
 def main() -> None:
@@ -73,12 +93,12 @@ def main() -> None:
     parser.add_argument("--policies", nargs="+", default=["off", "warn", "block"])
     parser.add_argument("--new-words", nargs="+", type=float, default=[NEW_WORDS])
     parser.add_argument("--closeness", nargs="+", type=float, default=[CLOSENESS_WEIGHT])
-    parser.add_argument("--repeats", nargs="+", type=float, default=[REPEAT_WEIGHT])
+    parser.add_argument("--asks-again", nargs="+", type=float, default=[action_memory.ASKS_AGAIN_SHARE])
     options = parser.parse_args()
     logging.disable(logging.WARNING)
     tasks = parse_tasks(options.tasks.read_text(encoding="utf-8"))
-    print("| policy | executor | calls | % of steps | with content | characters | twice | covered | % |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    print("| policy | asks again | executor | calls | % of steps | with content | characters | twice | covered | % |")
+    print("|---|---|---|---|---|---|---|---|---|---|")
     for name, figures in rows(options, tasks):
         print(
             f"| {name} | {figures.calls} | {100 * figures.calls / figures.steps:.1f} | {figures.calls_with_content}"

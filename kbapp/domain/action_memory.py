@@ -156,7 +156,6 @@ class SessionMemory:
         earlier = [text for call in self.calls for text in (call.query, call.missing_dimension) if text]
         return not any(_share_words(dimension, text) for text in earlier)
 
-
     def _call_that_holds(self, text: str) -> EarlierCall | None:
         """The first call that gave some of a text of which nothing is left without repeats."""
         if not text or without_repeats(text, self.texts):

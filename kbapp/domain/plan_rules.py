@@ -20,10 +20,9 @@ from kbapp.domain.tokens import content_tokens, tokens_of
 from kbapp.domain.transcript import ExecutorCall
 
 # Measured on two knowledge bases, see benchmarks/simulation.md: a step asks again when the words it brings that were
-# neither asked nor given are at most (1 + NEW_WORDS)·exp(CLOSENESS_WEIGHT·closeness + REPEAT_WEIGHT·repeats) − 1.
-NEW_WORDS = 3
-CLOSENESS_WEIGHT = 4.0
-REPEAT_WEIGHT = 0.1
+# neither asked nor given are at most (1 + NEW_WORDS)·exp(CLOSENESS_WEIGHT·closeness) − 1.
+NEW_WORDS = 4
+CLOSENESS_WEIGHT = 3.0
 MISSES_TO_STOP = 3  # in a row (M7)
 
 Similarities = npt.NDArray[np.float32]
@@ -35,7 +34,6 @@ class Rules:
 
     new_words: float = NEW_WORDS
     closeness_weight: float = CLOSENESS_WEIGHT
-    repeat_weight: float = REPEAT_WEIGHT
 
 
 MEASURED = Rules()
@@ -50,7 +48,7 @@ class Plan:
 
     @cached_property
     def closeness(self) -> Similarities:
-        """``(n, n)``: 1 for the same sentence, 0 or less for two that are no nearer than steps of this plan mostly are.
+        """``(n, n)``, 0 … 1: about 1 for the same sentence, 0 for two no nearer than steps of this plan mostly are.
 
         Row ``i`` counts from the mean of step ``i`` with the others, since what "near" is differs by model and topic.
         """
@@ -114,9 +112,7 @@ def rule_on(plan: Plan, heard: Sequence[Heard], step: int, rules: Rules = MEASUR
     new_words = [word for word in content_tokens(plan.steps[step]) if word not in known]
     nearest = max(heard, key=lambda each: (float(plan.closeness[step, each.step]), each.step))
     closeness = float(plan.closeness[step, nearest.step])
-    repeats = sum(each.level is RelevanceLevel.DEDUPED for each in heard)
-    patience = rules.closeness_weight * closeness + rules.repeat_weight * repeats
-    if math.log1p(len(new_words)) <= math.log1p(rules.new_words) + patience:
+    if math.log1p(len(new_words)) <= math.log1p(rules.new_words) + rules.closeness_weight * closeness:
         return Leave(_reason(nearest))
     is_near = closeness > 0 and bool(nearest.domains)
     return Ask(marked(plan.steps[step], new_words) or None) if is_near else Ask()

@@ -26,7 +26,7 @@ from kbapp.domain.relevance import RelevanceLevel
 from kbapp.domain.tokens import content_tokens, tokens_of
 from kbapp.domain.transcript import ExecutorCall
 
-STRICT = Rules(new_words=0, closeness_weight=0, repeat_weight=0)  # any new word is worth a call
+STRICT = Rules(new_words=0, closeness_weight=0)  # any new word is worth a call
 STEPS = ("连接池 配置", "HikariCP 参数", "缓存 击穿", "支付网关 超时")
 
 
@@ -53,7 +53,7 @@ def call(
 
 
 def test_the_first_step_is_always_looked_up() -> None:
-    assert rule_on(plan_of(*STEPS), [], 0, Rules(99, 99, 99)) == Ask()
+    assert rule_on(plan_of(*STEPS), [], 0, Rules(99, 99)) == Ask()
 
 
 def test_a_step_whose_words_were_all_asked_or_given_is_left() -> None:
@@ -65,8 +65,8 @@ def test_a_step_whose_words_were_all_asked_or_given_is_left() -> None:
 def test_a_step_may_bring_as_few_new_words_as_the_rules_say_and_still_be_a_repeat() -> None:
     plan = plan_of("连接池", "alpha beta gamma")
     earlier = [heard("连接池", RelevanceLevel.PRECISE)]
-    assert isinstance(rule_on(plan, earlier, 1, Rules(3, 0, 0)), Leave)
-    assert isinstance(rule_on(plan, earlier, 1, Rules(2, 0, 0)), Ask)
+    assert isinstance(rule_on(plan, earlier, 1, Rules(3, 0)), Leave)
+    assert isinstance(rule_on(plan, earlier, 1, Rules(2, 0)), Ask)
 
 
 def test_a_step_near_to_an_earlier_one_needs_more_new_words() -> None:
@@ -74,8 +74,8 @@ def test_a_step_near_to_an_earlier_one_needs_more_new_words() -> None:
     near = np.array([[1, 0.9, 0], [0.9, 1, 0], [0, 0, 1]], dtype=np.float32)
     plan = Plan(steps, near)
     earlier = [heard("alpha", RelevanceLevel.HIGHLY_RELEVANT)]
-    assert isinstance(rule_on(plan, earlier, 1, Rules(0, 4, 0)), Leave)
-    assert isinstance(rule_on(plan, earlier, 2, Rules(0, 4, 0)), Ask)
+    assert isinstance(rule_on(plan, earlier, 1, Rules(0, 4)), Leave)
+    assert isinstance(rule_on(plan, earlier, 2, Rules(0, 4)), Ask)
 
 
 def test_a_near_step_names_what_is_missing_and_a_far_one_does_not() -> None:
@@ -84,13 +84,6 @@ def test_a_near_step_names_what_is_missing_and_a_far_one_does_not() -> None:
     earlier = [heard("连接池", RelevanceLevel.REFERENCE)]
     assert rule_on(plan, earlier, 1, STRICT) == Ask("泄漏检测")
     assert rule_on(plan, earlier, 2, STRICT) == Ask()
-
-
-def test_repeats_that_were_blocked_make_the_executor_more_careful() -> None:
-    plan = plan_of("连接池", "x", "alpha beta")
-    earlier = [heard("连接池", RelevanceLevel.PRECISE), heard("连接池", RelevanceLevel.DEDUPED, domains=())]
-    assert isinstance(rule_on(plan, earlier, 2, Rules(0, 0, 0)), Ask)
-    assert isinstance(rule_on(plan, earlier, 2, Rules(0, 0, 2)), Leave)
 
 
 def test_m7_three_misses_in_a_row_end_the_search() -> None:
@@ -181,4 +174,4 @@ def test_the_same_step_again_is_left_under_any_rules(
     step: str, new_words: float, closeness: float, level: RelevanceLevel
 ) -> None:
     plan = plan_of(step, step, *STEPS)
-    assert isinstance(rule_on(plan, [heard(step, level)], 1, Rules(new_words, closeness, 0)), Leave)
+    assert isinstance(rule_on(plan, [heard(step, level)], 1, Rules(new_words, closeness)), Leave)

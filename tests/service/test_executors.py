@@ -17,7 +17,7 @@ from kbapp.service.executor import UnconstrainedExecutor
 from tests.embedding import TinyEmbedder
 
 TASK = Task("t", "连接池怎么配", ("连接池", "连接池", "alpha beta", "连接池 泄漏检测"), ("api/a.md",))
-STRICT = Rules(new_words=0, closeness_weight=0, repeat_weight=0)
+STRICT = Rules(new_words=0, closeness_weight=0)
 
 
 @dataclass

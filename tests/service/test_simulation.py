@@ -87,7 +87,7 @@ def test_one_task_can_be_watched_while_it_runs(kb: KnowledgeBase) -> None:
 
 
 def test_the_constrained_executor_asks_less_and_covers_as_much(kb: KnowledgeBase) -> None:
-    constrained = ConstrainedExecutor(kb, kb, Rules(new_words=0, closeness_weight=0, repeat_weight=0))
+    constrained = ConstrainedExecutor(kb, kb, Rules(new_words=0, closeness_weight=0))
     report = simulate([PAYMENT], constrained, shelf_of(kb))
     assert (report.total.calls, report.total.needed_covered) == (2, 1)
 
