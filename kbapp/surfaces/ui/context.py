@@ -52,15 +52,13 @@ _ICONS = {
 
 @st.cache_resource(show_spinner=False)
 def open_from_arguments() -> KnowledgeBase:
-    """Open the knowledge base that ``kbapp app`` was told of, once per server, and follow its files.
+    """Open the knowledge base that ``kbapp app`` was told of, once per server.
 
     Raises:
         UserError: a setting is wrong, or the folder does not exist.
     """
     config = os.environ.get(CONFIG_VARIABLE)
-    kb = open_knowledge_base(Settings.load(Path(config) if config else None))
-    kb.follow()
-    return kb
+    return open_knowledge_base(Settings.load(Path(config) if config else None))
 
 
 @contextmanager
@@ -73,7 +71,10 @@ def open_page(page: Page) -> Iterator[KnowledgeBase]:
         kb = open_from_arguments()
         state.keep_in_url()
         _render_banner(kb)
-        yield kb
+        try:
+            yield kb
+        finally:
+            kb.follow()  # the first page is on its way before comparing the files takes a core
 
 
 @contextmanager
