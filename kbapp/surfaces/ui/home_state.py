@@ -31,7 +31,8 @@ _UNITS = (("days", 86_400), ("hours", 3_600), ("minutes", 60), ("seconds", 1))
 
 def render_state(kb: KnowledgeBase) -> None:
     """The figures, what is at work, what to act on; kept up to date by itself."""
-    is_busy = kb.following.indexing is not None
+    following = kb.following
+    is_busy = following.indexing is not None or not following.scans
     seconds = REFRESH_WHILE_INDEXING_SECONDS if is_busy else REFRESH_SECONDS
     st.html(STYLE_SHEET)
     st.subheader(t("home.state"), anchor=False)
