@@ -15,11 +15,12 @@ import pytest
 from kbapp.bootstrap import open_knowledge_base
 from kbapp.domain.documents import JsonValue
 from kbapp.domain.invocation import Invocation
-from kbapp.domain.lookup_result import LookupResult
+from kbapp.domain.lookup_result import DedupReason, LookupResult
 from kbapp.domain.relevance import RelevanceLevel
 from kbapp.service.knowledge_base import KnowledgeBase
 from kbapp.service.lookup import LookupRequest
 from kbapp.settings import Settings
+from kbapp.surfaces.ui.home_examples import SAMPLE_EXAMPLES, Example, Shows, is_sample, queries_of
 
 pytestmark = pytest.mark.model
 
@@ -190,6 +191,21 @@ def test_the_sample_is_indexed_without_a_failure_and_warns_of_one_document(kb: K
     assert len({record.path.split("/")[0] for record in records if "/" in record.path}) >= 7
     assert all(record.status.value == "INDEXED" for record in records)
     assert [record.path for record in records if record.warning] == ["troubleshooting/disk-full.md"]
+
+
+@pytest.mark.parametrize("example", SAMPLE_EXAMPLES, ids=lambda example: example.shows)
+def test_every_example_of_the_home_page_shows_what_it_says(kb: KnowledgeBase, example: Example) -> None:
+    assert is_sample(kb.entries())
+    *_, result = in_session(kb, f"home-{example.shows}", *queries_of(example, asked=()))
+    expected = {
+        Shows.PRECISE: (RelevanceLevel.PRECISE, None),
+        Shows.HIGHLY_RELEVANT: (RelevanceLevel.HIGHLY_RELEVANT, None),
+        Shows.REFERENCE: (RelevanceLevel.REFERENCE, None),
+        Shows.NOT_FOUND: (None, None),
+        Shows.REPEAT: (RelevanceLevel.DEDUPED, DedupReason.DOC_RETRIEVED),
+        Shows.DOMAIN_BLOCK: (RelevanceLevel.DEDUPED, DedupReason.DOMAIN_RETRIEVED),
+    }
+    assert (result.relevance_level, result.dedup_reason) == expected[example.shows]
 
 
 def test_the_results_are_those_that_were_reviewed(kb: KnowledgeBase) -> None:

@@ -34,7 +34,7 @@ class Example:
     before: str | None = None
 
 
-# Each outcome is checked with the bundled model by tests/surfaces/ui/test_home_examples.py.
+# Each outcome is checked with the bundled model by tests/golden.
 SAMPLE_EXAMPLES = (
     Example(Shows.PRECISE, "ERR_TIMEOUT"),
     Example(Shows.HIGHLY_RELEVANT, "数据库连接池配置"),
