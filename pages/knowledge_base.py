@@ -22,7 +22,7 @@ with open_page(Page.KNOWLEDGE_BASE) as kb:
     render_upload(kb, domains_of(rows))
     kb_work.render_work(kb)
     if rows:
-        render_table(rows)
+        render_table(rows, kb.base_folder)
         render_detail(kb, rows)
     else:
         render_empty(kb)

@@ -27,11 +27,10 @@ SHOWN_CALLS = 50
 
 def render_detail(kb: KnowledgeBase, rows: Sequence[Row]) -> None:
     """The selected document, or how to select one."""
-    path = selected_path()
+    path = selected_path(rows, kb.base_folder)
     if path is None:
         st.caption(f":material/touch_app: {t('kb.select')}")
         return
-    path = path.removeprefix(f"{kb.base_folder}/") if path not in {row.record.path for row in rows} else path
     row = next((row for row in rows if row.record.path == path), None)
     if row is None:
         st.warning(t("kb.unknown", path=plain(path)), icon=":material/help:")
@@ -50,18 +49,17 @@ def render_notice() -> None:
 
 def _render_head(kb: KnowledgeBase, row: Row) -> None:
     record = row.record
-    title, actions = st.columns([4, 1], vertical_alignment="top")
-    with title:
+    with st.container(horizontal=True, vertical_alignment="center"):
         st.subheader(plain(record.title), anchor=False)
-        facts = [
-            status_text(record.status),
-            plain(source_of(kb.base_folder, record.path)),
-            t("kb.count_chunks", count=record.chunk_count),
-            t("kb.changed_at", when=f"{local_time(row.changed):%Y-%m-%d %H:%M}"),
-        ]
-        st.caption(" · ".join(facts))
-    if actions.button(t("kb.delete"), key="kb_delete", icon=":material/delete:", disabled=kb_work.is_working()):
-        _ask_to_delete(kb, row)
+        if st.button(t("kb.delete"), key="kb_delete", icon=":material/delete:", disabled=kb_work.is_working()):
+            _ask_to_delete(kb, row)
+    facts = [
+        status_text(record.status),
+        plain(source_of(kb.base_folder, record.path)),
+        t("kb.count_chunks", count=record.chunk_count),
+        t("kb.changed_at", when=f"{local_time(row.changed):%Y-%m-%d %H:%M}"),
+    ]
+    st.caption(" · ".join(facts))
     if record.error:
         st.error(f"{t('kb.failed_because')} {plain(record.error)}", icon=":material/error:")
         st.caption(t("kb.failed_way_out"))
@@ -132,7 +130,7 @@ def _render_given(kb: KnowledgeBase, path: str) -> None:
     for call in calls:
         by_session.setdefault(call.session_id, []).append(call)
     for session, given in by_session.items():
-        with st.container(border=True):
+        with st.container(border=True, gap="xxsmall"):
             _render_session(session, given)
 
 

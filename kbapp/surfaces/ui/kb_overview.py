@@ -11,7 +11,7 @@ from kbapp.service.index_report import IndexProgress, IndexReport
 from kbapp.service.knowledge_base import KnowledgeBase
 from kbapp.surfaces.ui import kb_work
 from kbapp.surfaces.ui.kb_jobs import Progress, Report
-from kbapp.surfaces.ui.kb_rows import Row, domains_of
+from kbapp.surfaces.ui.kb_rows import Row, domains_of, reason
 from kbapp.surfaces.ui.quoted import plain
 from kbapp.surfaces.ui.state import t
 
@@ -21,24 +21,29 @@ MAX_FAILED = 5
 
 def render_heading(kb: KnowledgeBase, rows: Sequence[Row]) -> None:
     """The sums, the button that reindexes, and the documents that failed with the reason."""
-    sums, action = st.columns([4, 1], vertical_alignment="center")
     chunks = sum(row.record.chunk_count for row in rows)
-    sums.caption(
-        t("kb.sums", documents=len(rows), domains=len(domains_of(rows)), chunks=chunks, folder=plain(kb.base_folder))
-    )
-    if action.button(
-        t("kb.reindex"),
-        key="kb_reindex",
-        icon=":material/sync:",
-        help=t("kb.reindex_help"),
-        width="stretch",
-        disabled=kb_work.is_working(),
-    ):
-        kb_work.start(lambda report: _reindex(kb, report))
-        st.rerun()
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(
+            t(
+                "kb.sums",
+                documents=len(rows),
+                domains=len(domains_of(rows)),
+                chunks=chunks,
+                folder=plain(kb.base_folder),
+            )
+        )
+        if st.button(
+            t("kb.reindex"),
+            key="kb_reindex",
+            icon=":material/sync:",
+            help=t("kb.reindex_help"),
+            disabled=kb_work.is_working(),
+        ):
+            kb_work.start(lambda report: _reindex(kb, report))
+            st.rerun()
     failed = [row for row in rows if row.record.status is DocumentStatus.FAILED]
     if failed:
-        lines = [f"- **{plain(row.record.path)}**: {plain(row.problem)}" for row in failed[:MAX_FAILED]]
+        lines = [f"- {plain(reason(row.record.path, row.problem))}" for row in failed[:MAX_FAILED]]
         rest = [f"- {t('kb.more', count=len(failed) - MAX_FAILED)}"] if len(failed) > MAX_FAILED else []
         st.error("\n".join([t("kb.failed", count=len(failed)), "", *lines, *rest]), icon=":material/error:")
 

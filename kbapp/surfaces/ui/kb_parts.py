@@ -10,16 +10,22 @@ from pathlib import Path
 import streamlit as st
 
 from kbapp.domain.documents import Chunk, Document, JsonValue
+from kbapp.surfaces.ui import state
 from kbapp.surfaces.ui.kb_markdown import MAX_CHARACTERS, document_html
+from kbapp.surfaces.ui.quoted import plain
 from kbapp.surfaces.ui.state import t
+from kbapp.surfaces.ui.texts import Language
 
 STYLE_SHEET = Path(__file__).with_name("kb_document.css")
+CHINESE_STYLE_SHEET = Path(__file__).with_name("kb_chinese.css")
 SHOWN_CHUNKS = 20
 
 
 def render_style() -> None:
     """What the parts below need beside Streamlit's theme; once per page."""
     st.html(STYLE_SHEET)
+    if state.language() is Language.CHINESE:
+        st.html(CHINESE_STYLE_SHEET)
 
 
 def render_body(document: Document) -> None:
@@ -46,9 +52,8 @@ def render_frontmatter(document: Document) -> None:
     if document.entry is None:
         st.caption(t("kb.no_entry"))
     else:
-        st.caption(t("kb.entry_note"))
-        keywords = ", ".join(document.entry.keywords) or "–"
-        _render_facts([(t("kb.entry_title"), document.entry.title), (t("kb.entry_keywords"), keywords)])
+        words = dict.fromkeys([document.entry.title, *document.entry.keywords])
+        st.caption(t("kb.entry_note", words=" · ".join(map(plain, words))))
 
 
 def render_chunks(chunks: Sequence[Chunk], key: str) -> None:

@@ -50,6 +50,11 @@ def matching(rows: Sequence[Row], wanted: RowFilter) -> tuple[Row, ...]:
     )
 
 
+def reason(path: str, problem: str) -> str:
+    """A problem with the document that it is of; most sentences name it themselves."""
+    return problem if path in problem else f"{path}: {problem}"
+
+
 def domains_of(rows: Iterable[Row]) -> list[str]:
     """The domains that documents are in, by name."""
     return sorted({row.domain for row in rows})

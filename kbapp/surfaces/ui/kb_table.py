@@ -21,11 +21,15 @@ _ROW_HEIGHT = 35
 _MAX_ROWS = 10
 
 
-def selected_path() -> str | None:
-    """The selected document: the one that the URL names, as after a click or by a link, else the last one."""
+def selected_path(rows: Sequence[Row], base_folder: str) -> str | None:
+    """The selected document: the one that the URL names, as after a click or by a link, else the last one.
+
+    A link may name it by its path or by its source.
+    """
     named = st.query_params.get(DOCUMENT_PARAMETER)
     if named:
-        st.session_state[SELECTED] = named
+        is_path = any(row.record.path == named for row in rows)
+        select(named if is_path else named.removeprefix(f"{base_folder}/"))
     selected: str | None = st.session_state.get(SELECTED)
     return selected
 
@@ -52,7 +56,7 @@ def local_time(moment: datetime) -> datetime:
         return moment
 
 
-def render_table(rows: Sequence[Row]) -> None:
+def render_table(rows: Sequence[Row], base_folder: str) -> None:
     """Filters, the number of rows that pass, and the rows; a click on one selects it."""
     shown = matching(rows, _render_filters(rows))
     st.caption(t("kb.shown", shown=len(shown), total=len(rows)), help=t("kb.table_help"))
@@ -60,7 +64,7 @@ def render_table(rows: Sequence[Row]) -> None:
         st.info(t("kb.none_match"), icon=":material/filter_alt_off:")
         return
     st.session_state[_SHOWN] = paths = [row.record.path for row in shown]
-    selected = selected_path()
+    selected = selected_path(rows, base_folder)
     at = [paths.index(selected)] if selected in paths else []
     st.session_state[TABLE] = {"selection": {"rows": at, "columns": [], "cells": []}}
     st.dataframe(

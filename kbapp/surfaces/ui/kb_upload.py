@@ -73,16 +73,25 @@ def render_upload(kb: KnowledgeBase, domains: Sequence[str]) -> None:
 
 def _render_category(domains: Sequence[str]) -> str | None:
     """The category in force; None while it is missing or cannot be one."""
-    chosen = st.selectbox(
-        t("kb.category"),
-        [*domains, _NEW],
-        format_func=lambda domain: domain or t("kb.category_new"),
-        key=CATEGORY,
-        help=t("kb.category_help"),
-    )
+    chosen: str | None = _NEW
+    if domains:
+        chosen = st.selectbox(
+            t("kb.category"),
+            [*domains, _NEW],
+            format_func=lambda domain: domain or t("kb.category_new"),
+            index=None,
+            placeholder=t("kb.category_choose"),
+            key=CATEGORY,
+            help=t("kb.category_help"),
+        )
     if chosen != _NEW:
-        return str(chosen)
-    name = st.text_input(t("kb.category_name"), key=NEW_CATEGORY, placeholder=t("kb.category_example")).strip()
+        return chosen
+    name = st.text_input(
+        t("kb.category_name"),
+        key=NEW_CATEGORY,
+        placeholder=t("kb.category_example"),
+        help=t("kb.category_help"),
+    ).strip()
     if not name:
         return None
     try:

@@ -12,6 +12,7 @@ from kbapp.service.knowledge_base import KnowledgeBase
 from kbapp.surfaces.ui import state
 from kbapp.surfaces.ui.context import Page
 from kbapp.surfaces.ui.kb_jobs import Fate, FileOutcome, Job, Report
+from kbapp.surfaces.ui.kb_rows import reason
 from kbapp.surfaces.ui.quoted import plain
 from kbapp.surfaces.ui.state import t
 
@@ -139,10 +140,9 @@ def _render_report(report: IndexReport) -> None:
     st.markdown(f"{unchanged} · {counts}  \n{t('kb.embedded', count=report.embedded, seconds=f'{report.seconds:.1f}')}")
     if report.former_model:
         st.info(t("kb.former_model", model=plain(report.former_model)), icon=":material/model_training:")
-    for problem in report.failed[:MAX_SHOWN]:
-        st.markdown(f":red[:material/error:] **{plain(problem.path)}**  \n{plain(problem.error)}")
-    for warning in report.warnings[:MAX_SHOWN]:
-        st.markdown(f":orange[:material/warning:] **{plain(warning.path)}**  \n{plain(warning.error)}")
+    for sign, problems in ((":red[:material/error:]", report.failed), (":orange[:material/warning:]", report.warnings)):
+        for problem in problems[:MAX_SHOWN]:
+            st.markdown(f"{sign} {plain(reason(problem.path, problem.error))}")
     _render_rest(max(len(report.failed), len(report.warnings)))
     changes = [change for change in report.changes if change.kind is not ChangeKind.FAILED]
     if changes:

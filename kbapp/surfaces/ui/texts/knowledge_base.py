@@ -10,7 +10,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "Compares all files with the indexes and mends what differs. Texts embedded before are not embedded again.",
         "逐一核对文件与索引，修复不一致之处。已向量化过的文本不会重复计算。",
     ),
-    "kb.failed": ("{count} documents could not be indexed:", "{count} 份文档未能建立索引："),
+    "kb.failed": ("Not indexed: {count}", "未能建立索引：{count} 份"),
     "kb.more": ("… and {count} more", "…另有 {count} 条"),
     "kb.empty_title": ("No documents yet", "知识库还是空的"),
     "kb.empty": (
@@ -30,12 +30,13 @@ TEXTS: dict[str, tuple[str, str]] = {
         "The folder that the files are stored in; it is the domain of the documents.",
         "文件存放的目录，也就是文档所属的领域。",
     ),
+    "kb.category_choose": ("Choose", "请选择"),
     "kb.category_new": ("New category …", "新建分类…"),
     "kb.category_name": ("Name of the new category", "新分类名称"),
     "kb.category_example": ("e.g. operations", "例如：运维"),
     "kb.category_first": (
-        "Name the category first: then you see here what each file becomes.",
-        "请先填写分类名称，随后这里会显示每个文件的解析结果。",
+        "Choose the category first: then you see here what each file becomes.",
+        "请先选择分类，随后这里会显示每个文件的解析结果。",
     ),
     "kb.twice": (
         "Another file of this upload has the same name: upload it on its own, or under another name.",
@@ -166,9 +167,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "Without a title or keywords in the frontmatter it is found by meaning (L1) only, not by keyword (L0).",
         "frontmatter 中没有标题或关键词，因此只能通过语义检索（L1）命中，不能通过关键词检索（L0）命中。",
     ),
-    "kb.entry_note": ("What keyword lookups (L0) look for:", "关键词检索（L0）匹配的内容："),
-    "kb.entry_title": ("Title", "标题"),
-    "kb.entry_keywords": ("Keywords", "关键词"),
+    "kb.entry_note": ("Keyword lookups (L0) find it by: {words}", "关键词检索（L0）可通过以下词命中：{words}"),
     "kb.no_chunks": ("No chunks: there is no text to embed.", "没有片段：没有可向量化的文本。"),
     "kb.chunk_place": (
         "chunk {number} · lines {first}–{last} · {size} characters",
