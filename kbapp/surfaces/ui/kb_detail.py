@@ -21,6 +21,7 @@ from kbapp.surfaces.ui.quoted import plain
 from kbapp.surfaces.ui.state import t
 
 NOTICE = "kb_deleted"
+ASKED = "kb_asked_to_delete"
 TABS = "kb_tabs"
 SHOWN_CALLS = 50
 
@@ -33,6 +34,7 @@ def render_detail(kb: KnowledgeBase, rows: Sequence[Row]) -> None:
         return
     row = next((row for row in rows if row.record.path == path), None)
     if row is None:
+        _forget_question()
         st.warning(t("kb.unknown", path=plain(path)), icon=":material/help:")
         return
     with st.container(border=True):
@@ -52,7 +54,7 @@ def _render_head(kb: KnowledgeBase, row: Row) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.subheader(plain(record.title), anchor=False)
         if st.button(t("kb.delete"), key="kb_delete", icon=":material/delete:", disabled=kb_work.is_working()):
-            _ask_to_delete(kb, row)
+            st.session_state[ASKED] = record.path
     facts = [
         status_text(record.status),
         plain(source_of(kb.base_folder, record.path)),
@@ -60,6 +62,8 @@ def _render_head(kb: KnowledgeBase, row: Row) -> None:
         t("kb.changed_at", when=f"{local_time(row.changed):%Y-%m-%d %H:%M}"),
     ]
     st.caption(" · ".join(facts))
+    if st.session_state.get(ASKED) == record.path:
+        _ask_to_delete(kb, row)
     if record.error:
         st.error(f"{t('kb.failed_because')} {plain(record.error)}", icon=":material/error:")
         st.caption(t("kb.failed_way_out"))
@@ -68,7 +72,7 @@ def _render_head(kb: KnowledgeBase, row: Row) -> None:
 
 
 def _ask_to_delete(kb: KnowledgeBase, row: Row) -> None:
-    @st.dialog(t("kb.delete_title"), icon=":material/delete:")
+    @st.dialog(t("kb.delete_title"), icon=":material/delete:", on_dismiss=_forget_question)
     def dialog() -> None:
         record = row.record
         st.markdown(f"**{plain(record.title)}**  \n{plain(source_of(kb.base_folder, record.path))}")
@@ -76,6 +80,8 @@ def _ask_to_delete(kb: KnowledgeBase, row: Row) -> None:
         with st.container(horizontal=True, horizontal_alignment="right"):
             keep = st.button(t("kb.keep"), key="kb_delete_no")
             delete = st.button(t("kb.delete_yes"), key="kb_delete_yes", type="primary", icon=":material/delete:")
+        if keep or delete:
+            _forget_question()
         if delete:
             with errors_as_sentences():
                 st.session_state[NOTICE] = kb.delete(record.path).path
@@ -84,6 +90,10 @@ def _ask_to_delete(kb: KnowledgeBase, row: Row) -> None:
             st.rerun()
 
     dialog()
+
+
+def _forget_question() -> None:
+    st.session_state.pop(ASKED, None)
 
 
 def _render_tabs(kb: KnowledgeBase, row: Row) -> None:
