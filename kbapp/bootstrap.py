@@ -24,6 +24,7 @@ from kbapp.adapters.keyword_index import KeywordIndex
 from kbapp.adapters.milvus_engine import EngineStatus, LocalEngine, RemoteEngine
 from kbapp.adapters.milvus_index import MilvusIndex
 from kbapp.adapters.profiles import profile_for
+from kbapp.adapters.telemetry_summary import CallStatistics
 from kbapp.domain.action_memory import DomainPolicy, RetrievedDocTracker
 from kbapp.domain.chunking import ChunkingOptions
 from kbapp.domain.errors import UserError
@@ -154,6 +155,7 @@ def open_knowledge_base(
             embedder=embedder,
             lookup=Lookup(keywords=keywords, files=files, search=search, options=_lookup_options(settings)),
             telemetry=telemetry,
+            statistics=CallStatistics(database),
             sessions=_sessions(settings, telemetry),
             indexer=indexer,
             documents=Documents(files=files, records=records, indexer=indexer, index_lock=index_lock),

@@ -7,13 +7,15 @@ import logging
 import secrets
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from itertools import takewhile
 
 from kbapp.adapters.database import Database
+from kbapp.adapters.invocation_filter import NEWEST_FIRST, storable, where
 from kbapp.adapters.read_only_sql import run_select
+from kbapp.domain.documents import JsonValue
 from kbapp.domain.errors import IndexUnavailable, UserError
 from kbapp.domain.invocation import CLEAR_TOOL_NAME, Invocation, Outcome
 from kbapp.domain.lookup_result import DedupReason
@@ -23,23 +25,16 @@ from kbapp.domain.telemetry import Feedback, InvocationFilter, SqlResult, Verdic
 logger = logging.getLogger("kbapp")
 
 RECORD_WAIT_SECONDS = 2.0  # a lookup waits no longer than this for another process that writes
-GIVEN_ROWS = 10_000  # the newest rows, in which a document is looked for
 PRUNE_BATCH = 1000  # rows per transaction, so that nobody waits long for the pruning
 
+SIMILARITY = "l1_top_similarity"  # of the details, also a column
 _COLUMNS = tuple(field.name for field in fields(Invocation))
-_INSERT = f"INSERT INTO tool_invocation ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
+_STORED = (*_COLUMNS, SIMILARITY)
+_INSERT = f"INSERT INTO tool_invocation ({', '.join(_STORED)}) VALUES ({', '.join('?' * len(_STORED))})"
 _SELECT = f"SELECT {', '.join(_COLUMNS)} FROM tool_invocation"
 _PRUNE = "DELETE FROM tool_invocation WHERE rowid IN (SELECT rowid FROM tool_invocation WHERE created_at < ? LIMIT ?)"
-_GAVE = f"""
-    WHERE id IN (
-        SELECT recent.id
-        FROM (SELECT id, retrieval_details FROM tool_invocation ORDER BY created_at DESC LIMIT {GIVEN_ROWS}) AS recent
-        JOIN json_each(recent.retrieval_details, '$.given') AS given
-        WHERE instr(recent.retrieval_details, ?)
-        AND CASE given.type WHEN 'object' THEN json_extract(given.value, '$.document') END = ?
-    )
-"""
-_NEWEST_FIRST = "ORDER BY created_at DESC, rowid DESC"
+_INSERT_GIVEN = "INSERT OR IGNORE INTO given_document (invocation_id, document) VALUES (?, ?)"
+_GAVE = "WHERE id IN (SELECT invocation_id FROM given_document WHERE document = ?)"
 
 
 class InvocationLog:
@@ -59,9 +54,10 @@ class InvocationLog:
     def record(self, invocation: Invocation) -> bool:
         """Keep a row; false when it cannot be kept, which is logged the first time."""
         try:
-            values = _values(invocation)
+            values, given = _values(invocation), _given_documents(invocation)
             with self._database.write(RECORD_WAIT_SECONDS) as connection:
                 connection.execute(_INSERT, values)
+                connection.executemany(_INSERT_GIVEN, [(invocation.id, document) for document in given])
         except (IndexUnavailable, ValueError, TypeError, OverflowError) as error:
             with self._lock:
                 self._failures += 1
@@ -73,27 +69,30 @@ class InvocationLog:
 
     def row(self, invocation_id: str) -> Invocation | None:
         """One row; None: there is none of this id."""
-        return next(iter(self._rows("WHERE id = ?", [_storable(invocation_id)])), None)
+        return next(iter(self._rows("WHERE id = ?", [storable(invocation_id)])), None)
 
     def rows(self, wanted: InvocationFilter) -> list[Invocation]:
         """The rows that pass the filter, newest first."""
-        conditions: list[str] = []
-        values: list[str | int] = []
-        for condition, given in _conditions(wanted):
-            conditions.append(condition)
-            values += given
-        where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
-        return self._rows(f"{where} {_NEWEST_FIRST} LIMIT ? OFFSET ?", [*values, wanted.limit, wanted.offset])
+        return list(self.stream(wanted))
+
+    def stream(self, wanted: InvocationFilter) -> Iterator[Invocation]:
+        """``rows`` one by one, as of the moment of the first, for those who do not hold them all."""
+        condition, values = where(wanted)
+        # The ids first: skipping rows must not read their details.
+        ids = f"SELECT id FROM tool_invocation {condition} {NEWEST_FIRST} LIMIT ? OFFSET ?"
+        with self._database.read() as connection:
+            for row in connection.execute(
+                f"{_SELECT} WHERE id IN ({ids}) {NEWEST_FIRST}", [*values, wanted.limit, wanted.offset]
+            ):
+                yield _invocation(row)
 
     def rows_that_gave(self, document: str, limit: int) -> list[Invocation]:
-        """Rows that gave text of the document at this path (T2), newest first, among the newest ``GIVEN_ROWS``."""
-        path = _storable(document)
-        as_written = json.dumps(path, ensure_ascii=False)  # spares the parsing of the rows that do not name it
-        return self._rows(f"{_GAVE} {_NEWEST_FIRST} LIMIT ?", [as_written, path, limit])
+        """Rows that gave text of the document at this path (T2), newest first."""
+        return self._rows(f"{_GAVE} {NEWEST_FIRST} LIMIT ?", [storable(document), limit])
 
     def session_rows(self, session_id: str, since: str) -> list[Invocation]:
         """What a session did since then (UTC, ISO 8601, inclusive) and after its last clear, oldest first (T8)."""
-        rows = self._rows(f"WHERE session_id = ? AND created_at >= ? {_NEWEST_FIRST}", [_storable(session_id), since])
+        rows = self._rows(f"WHERE session_id = ? AND created_at >= ? {NEWEST_FIRST}", [storable(session_id), since])
         return list(takewhile(lambda row: row.tool_name != CLEAR_TOOL_NAME, rows))[::-1]
 
     def select(self, sql: str) -> SqlResult:
@@ -112,7 +111,7 @@ class InvocationLog:
         Raises:
             UserError: there is no such invocation.
         """
-        feedback = Feedback(secrets.token_hex(8), _storable(invocation_id), verdict, _storable(note), _moment())
+        feedback = Feedback(secrets.token_hex(8), storable(invocation_id), verdict, storable(note), _moment())
         with self._database.write() as connection:
             known = connection.execute("SELECT 1 FROM tool_invocation WHERE id = ?", (feedback.invocation_id,))
             if known.fetchone() is None:
@@ -127,10 +126,12 @@ class InvocationLog:
 
     def feedback(self, invocation_id: str | None = None) -> list[Feedback]:
         """The marks on one invocation, or on all, oldest first."""
-        where = "" if invocation_id is None else "WHERE invocation_id = ?"
-        values = [] if invocation_id is None else [_storable(invocation_id)]
+        condition = "" if invocation_id is None else "WHERE invocation_id = ?"
+        values = [] if invocation_id is None else [storable(invocation_id)]
         with self._database.read() as connection:
-            rows = connection.execute(f"SELECT * FROM feedback {where} ORDER BY created_at, rowid", values).fetchall()
+            rows = connection.execute(
+                f"SELECT * FROM feedback {condition} ORDER BY created_at, rowid", values
+            ).fetchall()
         return [
             Feedback(row["id"], row["invocation_id"], Verdict(row["verdict"]), row["note"], row["created_at"])
             for row in rows
@@ -162,21 +163,22 @@ class InvocationLog:
         return [_invocation(row) for row in rows]
 
 
-def _conditions(wanted: InvocationFilter) -> Iterator[tuple[str, Sequence[str]]]:
-    if wanted.session_id is not None:
-        yield "session_id = ?", [_storable(wanted.session_id)]
-    if wanted.since is not None:
-        yield "created_at >= ?", [wanted.since]
-    for column, kinds in (("relevance_level", wanted.levels), ("outcome", wanted.outcomes)):
-        if kinds:
-            yield f"{column} IN ({', '.join('?' * len(kinds))})", [kind.value for kind in kinds]
-
-
 def _values(invocation: Invocation) -> list[object]:
     details = invocation.retrieval_details
     text = json.dumps(details, ensure_ascii=False, allow_nan=False) if details else None
     values = (text if name == "retrieval_details" else getattr(invocation, name) for name in _COLUMNS)
-    return [_storable(value) if isinstance(value, str) else value for value in values]
+    return [*(storable(value) if isinstance(value, str) else value for value in values), _similarity(details)]
+
+
+def _similarity(details: Mapping[str, JsonValue]) -> float | None:
+    value = details.get(SIMILARITY)
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def _given_documents(invocation: Invocation) -> list[str]:
+    given = invocation.retrieval_details.get("given")
+    documents = (each.get("document") for each in given if isinstance(each, dict)) if isinstance(given, list) else ()
+    return [storable(document) for document in documents if isinstance(document, str)]
 
 
 def _invocation(row: sqlite3.Row) -> Invocation:
@@ -192,11 +194,6 @@ def _invocation(row: sqlite3.Row) -> Invocation:
             "retrieval_details": json.loads(row["retrieval_details"] or "{}"),
         }
     )
-
-
-def _storable(text: str) -> str:
-    """Lone surrogates (of a file's name, say) have no UTF-8 form."""
-    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _moment(days_ago: float = 0) -> str:

@@ -168,3 +168,52 @@ def relevance_and_dedup(db: Database) -> None:
         "ALTER TABLE tool_invocation ADD COLUMN dedup_reason TEXT"
         " CHECK (dedup_reason IN ('doc_retrieved', 'domain_retrieved'))"
     )
+
+
+@migrations(name="V011")
+def similarity_column(db: Database) -> None:
+    """What was graded, out of the details, so that statistics need not parse them."""
+    db.execute("ALTER TABLE tool_invocation ADD COLUMN l1_top_similarity REAL")
+    db.execute(
+        """
+        UPDATE tool_invocation
+        SET l1_top_similarity = json_extract(retrieval_details, '$.l1_top_similarity')
+        WHERE json_type(retrieval_details, '$.l1_top_similarity') IN ('integer', 'real')
+        """
+    )
+
+
+@migrations(name="V012")
+def given_documents(db: Database) -> None:
+    """Which documents an invocation gave text of (T2); it goes when the invocation goes."""
+    db.execute(
+        """
+        CREATE TABLE given_document (
+            invocation_id TEXT NOT NULL REFERENCES tool_invocation (id) ON DELETE CASCADE,
+            document TEXT NOT NULL,
+            PRIMARY KEY (invocation_id, document)
+        ) WITHOUT ROWID
+        """
+    )
+    db.execute(
+        """
+        INSERT OR IGNORE INTO given_document (invocation_id, document)
+        SELECT tool_invocation.id, json_extract(given.value, '$.document')
+        FROM tool_invocation JOIN json_each(retrieval_details, '$.given') AS given
+        WHERE CASE given.type WHEN 'object' THEN json_type(given.value, '$.document') END = 'text'
+        """
+    )
+    db.execute("CREATE INDEX given_document_document ON given_document (document)")
+
+
+@migrations(name="V013")
+def tool_invocation_figures(db: Database) -> None:
+    """All that statistics read stands in the index: a row itself is several kilobytes of details."""
+    db.execute(
+        """
+        CREATE INDEX tool_invocation_figures ON tool_invocation (
+            tool_name, created_at, session_id, outcome, relevance_level, dedup_reason, found,
+            duration_ms, l0_ms, embed_ms, l1_ms, l1_top_similarity, id
+        )
+        """
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,6 +13,7 @@ from kbapp.domain.documents import Document, DocumentRecord, FileScan, Knowledge
 from kbapp.domain.invocation import Invocation
 from kbapp.domain.keyword_matching import KeywordMatch
 from kbapp.domain.telemetry import Feedback, InvocationFilter, SqlResult, Verdict
+from kbapp.domain.telemetry_summary import TelemetrySummary
 
 Vectors = npt.NDArray[np.float32]
 
@@ -253,8 +254,11 @@ class InvocationLog(Protocol):
     def rows(self, wanted: InvocationFilter) -> list[Invocation]:
         """Rows, newest first."""
 
+    def stream(self, wanted: InvocationFilter) -> Iterator[Invocation]:
+        """``rows`` one by one, for those who do not hold them all; read to the end, or close it."""
+
     def rows_that_gave(self, document: str, limit: int) -> list[Invocation]:
-        """Rows that gave text of the document at this path, newest first; very old ones are not looked at."""
+        """Rows that gave text of the document at this path, newest first."""
 
     def session_rows(self, session_id: str, since: str) -> list[Invocation]:
         """What a session did since then (UTC, ISO 8601) and after its last clear, oldest first (T8)."""
@@ -270,3 +274,16 @@ class InvocationLog(Protocol):
 
     def prune(self, keep_days: int, should_stop: Callable[[], bool]) -> int:
         """Delete what is older, with its feedback; how many rows that were."""
+
+
+class CallStatistics(Protocol):
+    """Figures over the lookups in ``tool_invocation``. Thread-safe; every method may raise ``IndexUnavailable``."""
+
+    def summary(self, wanted: InvocationFilter, utc_offset_seconds: int = 0) -> TelemetrySummary:
+        """The figures of the lookups that pass the filter, whatever its limit is.
+
+        ``utc_offset_seconds``: of the clock on which a day begins.
+        """
+
+    def recent_sessions(self, limit: int) -> list[str]:
+        """The ids of the sessions that called last, the last one first."""

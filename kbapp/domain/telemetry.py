@@ -51,6 +51,7 @@ class InvocationFilter:
     since: str | None = None
     limit: int = 50
     offset: int = 0
+    tool_name: str | None = None
 
     def __post_init__(self) -> None:
         if self.limit < 0 or self.offset < 0:

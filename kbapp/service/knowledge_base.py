@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
@@ -14,10 +14,11 @@ from kbapp.domain.documents import Document, DocumentRecord, KnowledgeEntry, Sto
 from kbapp.domain.errors import IndexUnavailable, UserError
 from kbapp.domain.invocation import Invocation, Outcome
 from kbapp.domain.lookup_result import LookupResult
-from kbapp.domain.ports import DocumentFiles, DocumentRecords, Embedder, KeywordIndex, Vectors
+from kbapp.domain.ports import CallStatistics, DocumentFiles, DocumentRecords, Embedder, KeywordIndex, Vectors
 from kbapp.domain.query import clean_session_id
 from kbapp.domain.relevance import RelevanceLevel
 from kbapp.domain.telemetry import Feedback, InvocationFilter, SqlResult, Verdict
+from kbapp.domain.telemetry_summary import TelemetrySummary
 from kbapp.service.documents import Documents, IndexLock, UploadResult
 from kbapp.service.follower import Follower, FollowOptions, FollowStatus, OpenWatch
 from kbapp.service.health import Health, HealthCheck
@@ -42,6 +43,7 @@ class Parts:
     embedder: Embedder
     lookup: Lookup
     telemetry: Telemetry
+    statistics: CallStatistics
     sessions: Sessions
     indexer: Indexer
     documents: Documents
@@ -224,6 +226,32 @@ class KnowledgeBase:
         """
         wanted = InvocationFilter(session_id, tuple(levels), tuple(outcomes), since, limit, offset)
         return self._parts.telemetry.rows(wanted)
+
+    def invocations(self, wanted: InvocationFilter) -> Iterator[Invocation]:
+        """The telemetry rows that pass the filter, newest first, one by one; read to the end, or close it.
+
+        Raises:
+            IndexUnavailable: the database cannot be used.
+        """
+        return self._parts.telemetry.log.stream(wanted)
+
+    def telemetry_summary(self, wanted: InvocationFilter, *, utc_offset_seconds: int = 0) -> TelemetrySummary:
+        """The figures of the lookups that pass the filter; its limit and offset do not count.
+
+        ``utc_offset_seconds``: of the clock on which a day begins.
+
+        Raises:
+            IndexUnavailable: the database cannot be used.
+        """
+        return self._parts.statistics.summary(wanted, utc_offset_seconds)
+
+    def recent_sessions(self, limit: int = 100) -> list[str]:
+        """The ids of the sessions that called last, the last one first.
+
+        Raises:
+            IndexUnavailable: the database cannot be used.
+        """
+        return self._parts.statistics.recent_sessions(limit)
 
     def given_in(self, path: str, *, limit: int = 50) -> list[Invocation]:
         """The newest rows of the telemetry that gave text of this document, newest first.

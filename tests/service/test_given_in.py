@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -76,10 +76,8 @@ def test_any_path_is_found_and_no_other(log: InvocationLog, path: str) -> None:
     assert [found.id for found in log.rows_that_gave(path, 10)] == ["i1"]
 
 
-def test_rows_without_details_are_passed_over(log: InvocationLog, database: Database) -> None:
-    log.record(Invocation("bare", "s", "lookup_knowledge", "q", None, None, "2026-01-01T00:00:00.000Z"))
-    log.record(row(1, "api/x.md"))
-    with database.write() as connection:
-        odd = json.dumps({"given": "api/odd.md"})
-        connection.execute("UPDATE tool_invocation SET retrieval_details = ? WHERE id = 'i1'", [odd])
+def test_rows_without_details_or_with_odd_ones_are_passed_over(log: InvocationLog) -> None:
+    assert log.record(Invocation("bare", "s", "lookup_knowledge", "q", None, None, "2026-01-01T00:00:00.000Z"))
+    assert log.record(replace(row(1), retrieval_details={"given": "api/odd.md"}))
+    assert log.record(replace(row(2), retrieval_details={"given": ["api/odd.md", {"document": ["api/odd.md"]}]}))
     assert log.rows_that_gave("api/odd.md", 10) == []
