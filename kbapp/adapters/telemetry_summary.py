@@ -7,10 +7,14 @@ read here, so that 100,000 calls are 20 MB to scan; a query that names another c
 from __future__ import annotations
 
 import sqlite3
+from bisect import bisect_left
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import accumulate
+from math import ceil
 
 from kbapp.adapters.database import Database
 from kbapp.adapters.invocation_filter import where
@@ -34,12 +38,7 @@ from kbapp.domain.telemetry_summary import (
     bucket_seconds,
 )
 
-_STAGE_COLUMNS = {
-    Stage.TOTAL: "duration_ms",
-    Stage.L0: "l0_ms",
-    Stage.EMBEDDING: "embed_ms",
-    Stage.L1: "l1_ms",
-}
+_STAGE_COLUMNS = {Stage.L0: "l0_ms", Stage.EMBEDDING: "embed_ms", Stage.L1: "l1_ms"}
 _BINS = round(1 / BIN_WIDTH)
 _EPSILON = 1e-9  # 0.15 / 0.05 is 2.9999999999999996: a bound belongs to the bin above it
 
@@ -58,14 +57,15 @@ class CallStatistics:
         with self._snapshot() as connection:
             calls = _Calls(connection, *where(replace(wanted, tool_name=TOOL_NAME)))
             width = bucket_seconds(calls.span_seconds())
+            durations = calls.durations(width, utc_offset_seconds)
             return TelemetrySummary(
                 answers=tuple(calls.answers()),
-                times=tuple(calls.times()),
+                times=tuple(calls.times(sum(durations.values(), Counter()))),
                 similarities=tuple(calls.similarities()),
                 session_sizes=tuple(calls.session_sizes()),
                 busiest=tuple(calls.busiest()),
                 bucket_seconds=width,
-                latencies=tuple(calls.latencies(width, utc_offset_seconds)),
+                latencies=tuple(_latencies(durations)),
                 missed=tuple(calls.missed()),
                 given=tuple(calls.given()),
             )
@@ -121,16 +121,15 @@ class _Calls:
                 calls=row["calls"],
             )
 
-    def times(self) -> Iterator[StageTimes]:
+    def times(self, totals: Counter[int]) -> Iterator[StageTimes]:
+        """``totals``: how many calls took so long in all."""
+        yield from _stage_times(Stage.TOTAL, totals)
         for stage, column in _STAGE_COLUMNS.items():
-            row = next(
-                self._rows(
-                    f"SELECT {_PERCENTILES} FROM (SELECT {column} AS ms, row_number() OVER (ORDER BY {column}) AS rank,"
-                    f" count(*) OVER () AS calls FROM {{calls}} AND {column} IS NOT NULL)"
-                )
+            rows = self._rows(
+                f"SELECT {_hundredths(column)} AS ms, count(*) AS calls FROM {{calls}} AND {column} IS NOT NULL"
+                " GROUP BY 1"
             )
-            if row["calls"]:
-                yield StageTimes(stage, row["calls"], row["p50"], row["p95"])
+            yield from _stage_times(stage, Counter({row["ms"]: row["calls"] for row in rows}))
 
     def similarities(self) -> Iterator[SimilarityBin]:
         for row in self._rows(
@@ -155,16 +154,16 @@ class _Calls:
         ):
             yield SessionCalls(row["session_id"], row["calls"], row["deduped"], row["last"])
 
-    def latencies(self, width: int, utc_offset_seconds: int) -> Iterator[LatencyBucket]:
+    def durations(self, width: int, utc_offset_seconds: int) -> dict[int, Counter[int]]:
+        """By the start of a span of time, how many calls took so long in all."""
         bucket = f"(CAST(strftime('%s', created_at) AS INTEGER) + {int(utc_offset_seconds)}) / {width}"
+        durations: defaultdict[int, Counter[int]] = defaultdict(Counter)
         for row in self._rows(
-            f"SELECT bucket, {_PERCENTILES} FROM (SELECT bucket, ms,"
-            " row_number() OVER (PARTITION BY bucket ORDER BY ms) AS rank,"
-            " count(*) OVER (PARTITION BY bucket) AS calls"
-            f" FROM (SELECT {bucket} AS bucket, duration_ms AS ms FROM {{calls}})) GROUP BY bucket ORDER BY bucket"
+            f"SELECT {bucket} AS bucket, {_hundredths('duration_ms')} AS ms, count(*) AS calls FROM {{calls}}"
+            " GROUP BY 1, 2"
         ):
-            start = row["bucket"] * width - utc_offset_seconds
-            yield LatencyBucket(start, row["calls"], row["p50"], row["p95"])
+            durations[row["bucket"] * width - utc_offset_seconds][row["ms"]] = row["calls"]
+        return durations
 
     def missed(self) -> Iterator[MissedQuery]:
         for row in self._rows(
@@ -182,8 +181,32 @@ class _Calls:
             yield GivenCount(row["document"], row["calls"])
 
 
-# Nearest rank: the smallest value that at least 50 (95) of 100 do not exceed.
-_PERCENTILES = (
-    "max(CASE WHEN rank = (calls * 50 + 99) / 100 THEN ms END) AS p50,"
-    " max(CASE WHEN rank = (calls * 95 + 99) / 100 THEN ms END) AS p95, max(calls) AS calls"
-)
+def _hundredths(column: str) -> str:
+    """Milliseconds to three digits, as hundredths: rows fall together, and no percentile is sorted for.
+
+    Rounding keeps the order, so that a percentile of rounded values is the rounded percentile.
+    """
+    return (
+        f"CASE WHEN {column} < 10 THEN CAST({column} * 100 + 0.5 AS INTEGER)"
+        f" WHEN {column} < 100 THEN CAST({column} * 10 + 0.5 AS INTEGER) * 10"
+        f" WHEN {column} < 1000 THEN CAST({column} + 0.5 AS INTEGER) * 100"
+        f" ELSE CAST({column} / 10 + 0.5 AS INTEGER) * 1000 END"
+    )
+
+
+def _stage_times(stage: Stage, counts: Counter[int]) -> Iterator[StageTimes]:
+    if counts:
+        yield StageTimes(stage, counts.total(), *_percentiles(counts))
+
+
+def _latencies(durations: dict[int, Counter[int]]) -> Iterator[LatencyBucket]:
+    for start, counts in sorted(durations.items()):
+        yield LatencyBucket(start, counts.total(), *_percentiles(counts))
+
+
+def _percentiles(hundredths: Counter[int]) -> tuple[float, float]:
+    """p50 and p95 in milliseconds by nearest rank: the smallest value that so many of 100 do not exceed."""
+    values = sorted(hundredths)
+    ranks = list(accumulate(hundredths[value] for value in values))
+    p50, p95 = (values[bisect_left(ranks, ceil(ranks[-1] * share / 100))] / 100 for share in (50, 95))
+    return p50, p95
