@@ -64,7 +64,8 @@ def open_from_arguments() -> KnowledgeBase:
 @contextmanager
 def open_page(page: Page) -> Iterator[KnowledgeBase]:
     """The knowledge base, for the body of a page; whatever is raised there becomes a sentence on it."""
-    st.set_page_config(page_title=f"{page.label} · kbapp", page_icon=":material/travel_explore:", layout="wide")
+    # An emoji: for a material icon the browser would ask Google.
+    st.set_page_config(page_title=f"{page.label} · kbapp", page_icon="🔎", layout="wide")
     st.html(STYLE_SHEET)
     with errors_as_sentences():
         _render_menu()
