@@ -7,39 +7,23 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from kbapp.bootstrap import open_knowledge_base
 from kbapp.domain.documents import JsonValue
 from kbapp.domain.invocation import Invocation
 from kbapp.domain.lookup_result import DedupReason, LookupResult
 from kbapp.domain.relevance import RelevanceLevel
 from kbapp.service.knowledge_base import KnowledgeBase
 from kbapp.service.lookup import LookupRequest
-from kbapp.settings import Settings
 from kbapp.surfaces.ui.home_examples import SAMPLE_EXAMPLES, Example, Shows, is_sample, queries_of
 
 pytestmark = pytest.mark.model
 
-ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = Path(__file__).with_name("sample.json")
 POOL = "infrastructure/mysql-connection-pool.md"
 PAYMENT = "api/payment-errors.md"
-
-
-@pytest.fixture(scope="module")
-def kb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
-    folders = {
-        "knowledge.base-path": str(ROOT / "knowledge_base"),
-        "state-dir": str(tmp_path_factory.mktemp("sample")),
-        "embedding.model": "bundled:multilingual-e5-small",
-    }
-    with open_knowledge_base(Settings.load(environ={}, overrides=folders)) as kb:
-        kb.reindex()
-        yield kb
 
 
 def ask(kb: KnowledgeBase, query: str) -> tuple[LookupResult, Invocation]:
@@ -154,6 +138,13 @@ def test_m8_scenario_2_the_memory_stops_the_repeats(kb: KnowledgeBase) -> None:
         assert "missing_dimension" in str(repeat.message)
     assert other.primary is not None
     assert other.primary.title == "Nginx 接入层配置手册"
+
+
+def test_m4_another_question_of_a_retrieved_domain_gets_through(kb: KnowledgeBase) -> None:
+    _, other = in_session(kb, "planted", "数据库连接池配置", "如何优化缓存")
+    assert other.relevance_level is RelevanceLevel.HIGHLY_RELEVANT
+    assert other.supplement is not None
+    assert other.supplement.source == "knowledge_base/infrastructure/cache-strategy.md"
 
 
 def test_m8_scenario_3_a_precise_answer_is_given_once(kb: KnowledgeBase) -> None:
