@@ -1,13 +1,12 @@
-.PHONY: run test check format lock torch-test bench clean
+.PHONY: run test check format lock torch-test browser-test bench clean
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?=
 
-# Index the sample knowledge base and answer questions: from the keyboard, or from a pipe.
+# The app in the browser; keyword lookups answer at once, the vectors of the sample are built meanwhile.
 run: $(VENV)/installed
-	@$(BIN)/kbapp index
-	@$(BIN)/kbapp prompt
+	@$(BIN)/kbapp app
 
 test: $(VENV)/installed-dev
 	$(BIN)/python -m pytest $(ARGS)
@@ -21,6 +20,10 @@ check: $(VENV)/installed-dev
 # The tests that need torch have an environment of their own.
 torch-test: $(VENV)-torch/installed
 	HF_HUB_OFFLINE=1 $(VENV)-torch/bin/python -m pytest -o addopts="--strict-markers --strict-config -ra" tests/torch $(ARGS)
+
+# The app in a real browser; screenshots are kept in build/screenshots/. Needs Debian's chromium and fonts-noto-cjk.
+browser-test: $(VENV)/installed-dev
+	$(BIN)/python -m pytest -o addopts="--strict-markers --strict-config -ra" tests/browser $(ARGS)
 
 bench: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/l0.py --entries 1000
