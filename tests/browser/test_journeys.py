@@ -36,19 +36,15 @@ def go_to(tab: Page, page: AppPage) -> None:
     expect_page(tab, page)
 
 
-def cards(tab: Page) -> Locator:
-    return tab.locator("[class*='st-key-card_']").filter(has=tab.get_by_role("heading"))
-
-
 def ask(tab: Page, query: str, number: int) -> Locator:
     """Send a message in the simulator; its card, the ``number``-th."""
     box = tab.get_by_test_id("stChatInputTextArea")
     box.fill(query)
     box.press("Enter")
-    expect(cards(tab)).to_have_count(number)
-    card = cards(tab).last
-    expect(card.get_by_role("heading", name=query)).to_be_visible()
-    return card
+    cards = tab.locator("[class*='st-key-call_']")
+    expect(cards).to_have_count(number)
+    expect(cards.last.get_by_role("heading", name=query, level=3)).to_be_visible()
+    return cards.last
 
 
 @pytest.mark.parametrize("page", AppPage)
