@@ -50,9 +50,11 @@ def render_heading(kb: KnowledgeBase, rows: Sequence[Row]) -> None:
 
 def render_empty(kb: KnowledgeBase) -> None:
     """No document yet: what to do next."""
-    with st.container(border=True, horizontal_alignment="center"):
+    with st.container(border=True):
         st.markdown(f"### :material/library_books: {t('kb.empty_title')}")
         st.markdown(t("kb.empty", folder=plain(kb.base_folder)))
+        st.caption(t("kb.empty_hint"))
+        st.code(t("kb.empty_example"), language="markdown")
 
 
 def _reindex(kb: KnowledgeBase, report: Report) -> IndexReport:

@@ -75,7 +75,11 @@ def _render_running() -> None:
             st.session_state[OUTCOME] = job.error or job.outcome
             del st.session_state[JOB]
         st.rerun()
-    st.progress(min(job.progress.share, 1.0), text=t("kb.working", name=plain(job.progress.name)))
+    progress = job.progress
+    st.progress(
+        min(progress.share, 1.0),
+        text=t("kb.working", share=f"{progress.share:.0%}", name=plain(progress.name) or t("kb.comparing")),
+    )
 
 
 def _render_error(error: Exception) -> None:

@@ -18,6 +18,16 @@ TEXTS: dict[str, tuple[str, str]] = {
         "and new files are indexed by themselves.",
         "将 Markdown 文件拖到上方，或直接复制到 {folder}/ 目录：每个子目录就是一个领域，新文件会自动建立索引。",
     ),
+    "kb.empty_example": (
+        "---\ntitle: Payment errors\nkeywords: [ERR_TIMEOUT, payment gateway]\nsummary: What each code means\n---\n\n"
+        "# Payment errors\n\n## Timeouts\n\nRetry three times …",
+        "---\ntitle: 支付网关错误码\nkeywords: [ERR_TIMEOUT, 支付网关]\nsummary: 各错误码的含义\n---\n\n"
+        "# 支付网关错误码\n\n## 超时类错误\n\n重试三次…",
+    ),
+    "kb.empty_hint": (
+        "A document looks like this; the block on top makes it findable by keyword:",
+        "文档示例如下，开头的 frontmatter 使其可通过关键词命中：",
+    ),
     # Upload
     "kb.add": ("Add documents", "添加文档"),
     "kb.drop": ("Drop Markdown files (.md) here, or choose them", "将 Markdown 文件（.md）拖到此处，或点击选择"),
@@ -64,7 +74,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     "kb.save": ("Save {count} files", "保存 {count} 个文件"),
     "kb.discard": ("Discard", "放弃"),
     # Work and its outcome
-    "kb.working": ("Working … {name}", "处理中… {name}"),
+    "kb.working": ("{share} · {name}", "{share} · {name}"),
+    "kb.comparing": ("comparing files and indexes", "正在核对文件与索引"),
     "kb.dismiss": ("Close", "关闭"),
     "kb.outcome_title": ("{stored} of {total} files are in the knowledge base", "{total} 个文件中有 {stored} 个已入库"),
     "kb.fate_indexed": ("indexed", "已建立索引"),
@@ -107,9 +118,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "kb.did_updated": ("updated", "更新"),
     "kb.did_renamed": ("renamed", "改名"),
     "kb.did_removed": ("removed", "移除"),
-    "kb.did_failed": ("failed", "失败"),
     # Table
-    "kb.documents": ("Documents", "文档"),
     "kb.search": ("Search", "搜索"),
     "kb.search_example": ("title, file or keyword", "标题、文件名或关键词"),
     "kb.domain": ("Domain", "领域"),
