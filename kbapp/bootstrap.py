@@ -38,7 +38,7 @@ from kbapp.service.chunker import Chunker
 from kbapp.service.consistency import Consistency
 from kbapp.service.constrained_executor import ConstrainedExecutor
 from kbapp.service.documents import Documents
-from kbapp.service.executor import Executor, UnconstrainedExecutor
+from kbapp.service.executor import Executor, LookupTool, UnconstrainedExecutor
 from kbapp.service.follower import FolderWatch, FollowOptions
 from kbapp.service.health import Engine, HealthCheck, Surroundings
 from kbapp.service.indexing import Indexer
@@ -171,21 +171,23 @@ def open_knowledge_base(
     )
 
 
-def open_executor(kind: ExecutorKind, kb: KnowledgeBase, settings: Settings) -> Executor:
-    """The executor of this kind, with the tool of an open knowledge base.
+def open_executor(
+    kind: ExecutorKind, kb: KnowledgeBase, settings: Settings, tool: LookupTool | None = None
+) -> Executor:
+    """The executor of this kind over an open knowledge base, with a tool of the caller's own or that of ``kb``.
 
     Raises:
         UserError: for ``llm``, the extra is missing or the settings under ``llm`` name no endpoint.
     """
     match kind:
         case ExecutorKind.UNCONSTRAINED:
-            return UnconstrainedExecutor(kb)
+            return UnconstrainedExecutor(tool or kb)
         case ExecutorKind.CONSTRAINED:
-            return ConstrainedExecutor(kb, kb)
+            return ConstrainedExecutor(tool or kb, kb)
         case ExecutorKind.LLM:
             llm = settings.llm
             endpoint = ChatEndpoint(ChatOptions(llm.base_url, llm.model, llm.api_key.get_secret_value()))
-            return LlmExecutor(kb, endpoint, HintLanguage(settings.retrieval.hint_language))
+            return LlmExecutor(tool or kb, endpoint, HintLanguage(settings.retrieval.hint_language))
 
 
 def _open_watch(folder: Path, on_change: Callable[[], None]) -> FolderWatch:

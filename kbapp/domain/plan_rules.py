@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -17,7 +17,7 @@ import numpy.typing as npt
 from kbapp.domain.documents import domain_of
 from kbapp.domain.relevance import RelevanceLevel
 from kbapp.domain.tokens import content_tokens, tokens_of
-from kbapp.domain.transcript import ExecutorCall
+from kbapp.domain.transcript import ExecutorCall, SkipCause, SkipKind
 
 # Measured on two knowledge bases, see benchmarks/simulation.md: a step asks again when the words it brings that were
 # neither asked nor given are at most (1 + NEW_WORDS)·exp(CLOSENESS_WEIGHT·closeness) − 1.
@@ -81,9 +81,10 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """Do not look the step up; ``reason`` is a sentence for people."""
+    """Do not look the step up; ``reason`` is a sentence for people, ``cause`` the same in parts."""
 
     reason: str
+    cause: SkipCause = field(compare=False)
 
 
 def heard_of(call: ExecutorCall, step: int) -> Heard:
@@ -105,7 +106,8 @@ def heard_of(call: ExecutorCall, step: int) -> Heard:
 def rule_on(plan: Plan, heard: Sequence[Heard], step: int, rules: Rules = MEASURED) -> Ask | Leave:
     """Whether step number ``step``, from 0, may be looked up after these calls."""
     if misses_in_a_row(heard) >= MISSES_TO_STOP:
-        return Leave(f"{MISSES_TO_STOP} searches in a row found nothing: told to stop searching")
+        reason = f"{MISSES_TO_STOP} searches in a row found nothing: told to stop searching"
+        return Leave(reason, SkipCause(SkipKind.STOPPED))
     if not heard:
         return Ask()
     known = frozenset().union(*(each.words for each in heard))
@@ -113,7 +115,7 @@ def rule_on(plan: Plan, heard: Sequence[Heard], step: int, rules: Rules = MEASUR
     nearest = max(heard, key=lambda each: (float(plan.closeness[step, each.step]), each.step))
     closeness = float(plan.closeness[step, nearest.step])
     if math.log1p(len(new_words)) <= math.log1p(rules.new_words) + rules.closeness_weight * closeness:
-        return Leave(_reason(nearest))
+        return _leave_after(nearest)
     is_near = closeness > 0 and bool(nearest.domains)
     return Ask(marked(plan.steps[step], new_words) or None) if is_near else Ask()
 
@@ -164,15 +166,20 @@ def _domain_in(source: str) -> str:
     return domain_of(path)
 
 
-def _reason(nearest: Heard) -> str:
+def _leave_after(nearest: Heard) -> Leave:
+    query = nearest.query
     match nearest.level:
         case None:
-            return f"asks again for what was not found: “{nearest.query}”"
+            return Leave(f"asks again for what was not found: “{query}”", SkipCause(SkipKind.NOT_FOUND, query))
         case RelevanceLevel.PRECISE:
-            return f"the question is answered: “{nearest.query}” was PRECISE"
+            return Leave(f"the question is answered: “{query}” was PRECISE", SkipCause(SkipKind.PRECISE, query))
         case RelevanceLevel.DEDUPED:
-            return f"asks again for what this session has: “{nearest.query}” was DEDUPED"
+            reason = f"asks again for what this session has: “{query}” was DEDUPED"
+            return Leave(reason, SkipCause(SkipKind.DEDUPED, query))
         case RelevanceLevel.HIGHLY_RELEVANT:
-            return f"the domain {nearest.domains[0]} is retrieved: “{nearest.query}” was HIGHLY_RELEVANT"
+            domain = nearest.domains[0]
+            reason = f"the domain {domain} is retrieved: “{query}” was HIGHLY_RELEVANT"
+            return Leave(reason, SkipCause(SkipKind.HIGHLY_RELEVANT, query, domain))
         case RelevanceLevel.REFERENCE:
-            return f"no dimension to name that “{nearest.query}” lacks: it was a REFERENCE"
+            reason = f"no dimension to name that “{query}” lacks: it was a REFERENCE"
+            return Leave(reason, SkipCause(SkipKind.REFERENCE, query))

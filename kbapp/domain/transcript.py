@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from kbapp.domain.documents import JsonValue
@@ -39,13 +39,38 @@ class ExecutorCall:
         }
 
 
+class SkipKind(StrEnum):
+    """Why a query was not looked up: the tool refused it, or the executor left it out after an earlier call."""
+
+    REFUSED = "refused"
+    STOPPED = "stopped"
+    NOT_FOUND = "not_found"
+    PRECISE = "precise"
+    HIGHLY_RELEVANT = "highly_relevant"
+    REFERENCE = "reference"
+    DEDUPED = "deduped"
+
+
+@dataclass(frozen=True, slots=True)
+class SkipCause:
+    """The kind, and the earlier query and its domain where the executor left something out because of them."""
+
+    kind: SkipKind
+    query: str = ""
+    domain: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class SkippedStep:
-    """A query that was not looked up; ``step`` as in a call, ``reason`` is a sentence for people."""
+    """A query that was not looked up; ``step`` as in a call, ``reason`` is a sentence for people.
+
+    ``cause`` is the same in parts, for those who word it in another language.
+    """
 
     step: int | None
     query: str
     reason: str
+    cause: SkipCause = field(default=SkipCause(SkipKind.REFUSED), compare=False)
 
     def to_dict(self) -> dict[str, JsonValue]:
         """The skipped step as JSON."""

@@ -32,7 +32,7 @@ class ConstrainedExecutor:
         for step, query in enumerate(task.steps):
             ruling = rule_on(plan, heard, step, self._rules)
             if isinstance(ruling, Leave):
-                yield SkippedStep(step + 1, query, ruling.reason)
+                yield SkippedStep(step + 1, query, ruling.reason, ruling.cause)
                 continue
             entry = call_step(self._tool, task, step, session_id, ruling.missing_dimension)
             if isinstance(entry, ExecutorCall):

@@ -87,7 +87,11 @@ def run_task(
     Raises:
         UserError: the executor cannot work.
     """
-    transcript = executor.run(task, session_id, on_entry)
+    return outcome_of(task, executor.run(task, session_id, on_entry), shelf=shelf, session_id=session_id)
+
+
+def outcome_of(task: Task, transcript: Transcript, *, shelf: Shelf, session_id: str) -> TaskOutcome:
+    """What a transcript comes to."""
     given = {body.source for call in transcript.calls for body in body_texts(call)}
     not_covered = tuple(path for path in task.needed if source_of(shelf.base_folder, path) not in given)
     return TaskOutcome(task, session_id, transcript, measure(task, transcript, shelf.base_folder), not_covered)

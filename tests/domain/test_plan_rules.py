@@ -24,7 +24,7 @@ from kbapp.domain.plan_rules import (
 )
 from kbapp.domain.relevance import RelevanceLevel
 from kbapp.domain.tokens import content_tokens, tokens_of
-from kbapp.domain.transcript import ExecutorCall
+from kbapp.domain.transcript import ExecutorCall, SkipCause, SkipKind
 
 STRICT = Rules(new_words=0, closeness_weight=0)  # any new word is worth a call
 STEPS = ("连接池 配置", "HikariCP 参数", "缓存 击穿", "支付网关 超时")
@@ -106,7 +106,12 @@ def test_m7_three_misses_in_a_row_end_the_search() -> None:
     ],
 )
 def test_a_step_that_is_left_says_why(level: RelevanceLevel | None, reason: str) -> None:
-    assert rule_on(plan_of("连接池", "连接池"), [heard("连接池", level)], 1, STRICT) == Leave(reason)
+    ruling = rule_on(plan_of("连接池", "连接池"), [heard("连接池", level)], 1, STRICT)
+    assert isinstance(ruling, Leave)
+    assert ruling.reason == reason
+    kind = SkipKind[level.name] if level else SkipKind.NOT_FOUND
+    domain = "api" if level is RelevanceLevel.HIGHLY_RELEVANT else ""
+    assert ruling.cause == SkipCause(kind, "连接池", domain)
 
 
 def test_misses_are_counted_since_the_last_hit_and_a_blocked_repeat_is_neither() -> None:
