@@ -28,7 +28,10 @@ def hold_index_lock(state_folder: Path, wait_seconds: float) -> Iterator[None]:
         state_folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         lock.acquire(timeout=wait_seconds)
     except Timeout:
-        raise IndexBusy(f"{_holder(state_folder)} is indexing: try again when it has finished") from None
+        holder = _holder(state_folder)
+        who = f"process {holder}" if holder else "another process"
+        message = f"{who} is indexing: try again when it has finished"
+        raise IndexBusy(message, by_this_process=holder == os.getpid()) from None
     except OSError as error:
         raise IndexUnavailable(f"{state_folder} cannot be written ({error}): name another --state-dir") from error
     try:
@@ -38,8 +41,8 @@ def hold_index_lock(state_folder: Path, wait_seconds: float) -> Iterator[None]:
         lock.release()
 
 
-def _holder(state_folder: Path) -> str:
+def _holder(state_folder: Path) -> int | None:
     try:
-        return f"process {int((state_folder / HOLDER_FILE).read_text(encoding='ascii'))}"
+        return int((state_folder / HOLDER_FILE).read_text(encoding="ascii"))
     except (OSError, ValueError):
-        return "another process"
+        return None

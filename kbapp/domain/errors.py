@@ -20,4 +20,8 @@ class IndexUnavailable(KbError):
 
 
 class IndexBusy(IndexUnavailable):
-    """Another process holds the index lock; the message says which."""
+    """Somebody else holds the index lock; the message says which process."""
+
+    def __init__(self, message: str, *, by_this_process: bool = False) -> None:
+        super().__init__(message)
+        self.by_this_process = by_this_process

@@ -168,7 +168,7 @@ class Follower:
         except _StoppedError:
             return
         except IndexBusy as error:
-            problem, seconds = str(error), RETRY_SECONDS
+            problem, seconds = None if error.by_this_process else str(error), RETRY_SECONDS
         except KbError as error:
             problem = str(error)
             if problem != self._status.problem:

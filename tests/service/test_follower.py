@@ -186,6 +186,16 @@ def test_s5_while_another_process_indexes_l0_follows_it_and_the_reconcile_is_tri
         assert watch.begins == 0
 
 
+def test_s5_an_upload_of_this_process_is_no_problem_of_the_following() -> None:
+    own = IndexBusy("process 1 is indexing: try again when it has finished", by_this_process=True)
+    base = FakeBase(report(), *[own] * 1000)
+    with following(base, FakeWatch()) as follower:
+        wait_until(scans(follower, 1))
+        follower.notice()
+        wait_until(lambda: base.follows >= 2)
+        assert follower.status.problem is None
+
+
 @pytest.mark.parametrize(
     "error", [UserError("the folder is gone"), IndexUnavailable("no space"), ZeroDivisionError("x")]
 )
