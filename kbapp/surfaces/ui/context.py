@@ -16,6 +16,7 @@ from kbapp.domain.errors import KbError
 from kbapp.service.knowledge_base import KnowledgeBase
 from kbapp.settings import Settings
 from kbapp.surfaces.ui import state
+from kbapp.surfaces.ui.quoted import plain
 from kbapp.surfaces.ui.state import t
 from kbapp.surfaces.ui.texts import Language
 
@@ -85,7 +86,7 @@ def errors_as_sentences() -> Iterator[None]:
         yield
         return
     except KbError as error:
-        st.error(str(error), icon=":material/error:")
+        st.error(plain(str(error)), icon=":material/error:")
     except Exception as error:
         logger.exception("a page failed")
         st.error(t("error.unexpected", kind=type(error).__name__), icon=":material/error:")
@@ -115,12 +116,12 @@ def _render_language() -> None:
 
 
 def _render_banner(kb: KnowledgeBase) -> None:
-    """Says that vectors are still being built, and goes away when they are."""
+    """Says that vectors are still being built, and goes away when they are; nothing while files are only compared."""
     status = kb.following
     if status.indexing or not status.scans:
         _live_banner(kb)
     if status.problem:
-        st.warning(status.problem, icon=":material/warning:")
+        st.warning(plain(status.problem), icon=":material/warning:")
 
 
 @st.fragment(run_every=1.0)
@@ -129,7 +130,5 @@ def _live_banner(kb: KnowledgeBase) -> None:
     if status.indexing:
         done, total = status.indexing.done, status.indexing.total
         st.progress(done / max(total, 1), text=t("indexing.banner", done=done, total=total))
-    elif not status.scans:
-        st.progress(0.0, text=t("indexing.scan"))
-    else:
+    elif status.scans:
         st.rerun()

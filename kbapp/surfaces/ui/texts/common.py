@@ -21,10 +21,6 @@ TEXTS = {
         "Building the vectors: {done} of {total} texts. Keyword lookups (L0) already answer; semantic search follows.",
         "正在建立向量：{done} / {total} 段文本。关键词检索（L0）已可用，语义检索稍后就绪。",
     ),
-    "indexing.scan": (
-        "Comparing the files with the index …",
-        "正在核对文件与索引…",
-    ),
     "error.unexpected": (
         "Something went wrong on this page ({kind}). Nothing was lost: reload the page; details are in the log.",
         "页面出错（{kind}）。数据没有丢失：请刷新页面；详情见终端日志。",
