@@ -27,6 +27,7 @@ def expect_page(tab: Page, page: AppPage, language: int = 0) -> None:
     """The page stands, to its end, without an error."""
     expect(heading(tab, CATALOGUE[f"menu.{page.name.lower()}"][language])).to_be_visible()
     expect(tab.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+    expect(tab.get_by_test_id("stSkeleton")).to_have_count(0)
     expect(tab.get_by_test_id("stException")).to_have_count(0)
     expect(tab.get_by_test_id("stAlertContentError")).to_have_count(0)
 
@@ -117,6 +118,7 @@ def test_a_deleted_document_is_no_longer_found(open_tab: OpenTab, app: RunningAp
     tab.goto(f"{app.url}/knowledge_base?document=api/payment.md&session={session_of(tab)}")
     expect_page(tab, AppPage.KNOWLEDGE_BASE)
     tab.locator(".st-key-kb_delete button").click()
+    expect(tab.get_by_role("dialog")).to_be_visible()
     screenshot(tab, "delete-question")
     tab.locator(".st-key-kb_delete_yes button").click()
     expect(tab.get_by_text("api/payment.md is deleted.")).to_be_visible()

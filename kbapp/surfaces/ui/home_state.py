@@ -100,10 +100,11 @@ def _render_domains(domains: Sequence[DomainState]) -> None:
 
 def _domain_row(domain: DomainState, most: int) -> str:
     share = 100 * domain.documents / most
-    note = t("home.pending_or_failed", pending=domain.pending, failed=domain.failed)
-    behind = f"<small>{escape(note)}</small>" if domain.pending or domain.failed else ""
+    waiting = t("home.documents_pending", pending=domain.pending) if domain.pending else ""
+    failed = t("home.documents_failed", failed=domain.failed) if domain.failed else ""
+    below = "".join(f"<br><small>{escape(note)}</small>" for note in (waiting, failed) if note)
     return (
-        f'<div role="listitem" class="kb-domain"><span>{escape(domain.name)} {behind}</span>'
+        f'<div role="listitem" class="kb-domain"><span>{escape(domain.name)}{below}</span>'
         f'<div class="kb-track"><div class="kb-fill" style="width:{share:.0f}%"></div></div>'
         f"<b>{domain.documents}</b></div>"
     )
@@ -152,15 +153,14 @@ def _watcher_text(following: FollowStatus) -> str:
         "polling": ":orange[:material/sync_problem:]",
         "off": ":gray[:material/visibility_off:]",
     }
-    scan = t("home.last_scan", age=age_text(following.last_scan, datetime.now(UTC)))
+    last = following.last_scan
+    scan = t("home.last_scan", age=age_text(last, datetime.now(UTC))) if last else t("home.first_scan")
     mode = f"{signs[following.mode]} {t(f'home.watcher.{following.mode}')}"
     return f"{mode} · {scan}"
 
 
-def age_text(moment: str | None, now: datetime) -> str:
+def age_text(moment: str, now: datetime) -> str:
     """How long ago a time (UTC, ISO 8601) was, in the largest unit that fits."""
-    if moment is None:
-        return t("home.never")
     seconds = (now - datetime.fromisoformat(moment)).total_seconds()
     for unit, size in _UNITS:
         if seconds >= max(size, 2):
