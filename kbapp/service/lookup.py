@@ -5,28 +5,20 @@ from __future__ import annotations
 import logging
 import secrets
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from kbapp.domain import messages
-from kbapp.domain.action_memory import (
-    NO_MEMORY,
-    DedupRequest,
-    DomainPolicy,
-    EarlierCall,
-    SessionMemory,
-    Withhold,
-    decide,
-)
-from kbapp.domain.documents import JsonValue, source_of
+from kbapp.domain.action_memory import NO_MEMORY, DedupRequest, DomainPolicy, EarlierCall, SessionMemory
+from kbapp.domain.documents import JsonValue
 from kbapp.domain.errors import IndexUnavailable
 from kbapp.domain.invocation import TOOL_NAME, Invocation, outcome_of
 from kbapp.domain.keyword_matching import KeywordMatch
-from kbapp.domain.lookup_result import DedupReason, LookupResult
+from kbapp.domain.lookup_result import LookupResult
 from kbapp.domain.ports import DocumentFiles, KeywordIndex
 from kbapp.domain.query import clean_query, clean_text
-from kbapp.domain.relevance import HINTS, HintLanguage, RelevanceLevel
-from kbapp.domain.repeated_text import without_repeats
-from kbapp.service.answering import Answer, Answerer
+from kbapp.domain.relevance import HINTS, HintLanguage
+from kbapp.service.answering import Answer
+from kbapp.service.choosing import Choice, Chooser
 from kbapp.service.clock import now
 from kbapp.service.findings import Findings, KeywordOutcome
 from kbapp.service.given import call_of, given_details
@@ -37,7 +29,6 @@ from kbapp.service.vector_search import SearchOutcome, VectorSearch
 logger = logging.getLogger("kbapp.lookup")
 
 ALTERNATIVES = 7  # candidates beyond top-k that are graded when the session was given something
-MISSES_TO_STOP = 3  # in a row (M7)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,19 +63,6 @@ class LookupOutcome:
     call: EarlierCall
 
 
-@dataclass(frozen=True, slots=True)
-class _Choice:
-    """What the executor gets, and the answer as it was before anything was withheld.
-
-    ``earlier``: the call that a repeat is withheld for, or warned of.
-    """
-
-    answer: Answer
-    found: Answer
-    earlier: EarlierCall | None = None
-    dedup_reason: DedupReason | None = None
-
-
 class Lookup:
     """The tool ``lookup_knowledge``. Thread-safe; keeps nothing between calls: the memory comes with each one."""
 
@@ -94,8 +72,7 @@ class Lookup:
         self._keywords = keywords
         self._search = search
         self._options = options
-        self._answerer = Answerer(files, options.language)
-        self._base_folder = files.base_folder
+        self._chooser = Chooser(files, options.language)
 
     def run(self, request: LookupRequest, memory: SessionMemory = NO_MEMORY) -> LookupOutcome:
         """Answer one query of a session with this memory.
@@ -107,7 +84,7 @@ class Lookup:
         asked = self._clean(request)
         findings = self._find(asked, memory)
         policy = request.domain_policy or self._options.domain_policy
-        choice = self._choose(findings, asked, memory, policy)
+        choice = self._chooser.choose(findings, asked, memory, policy)
         result = self._result(findings, choice, memory)
         log_answer(logger, result, choice.answer.similarity)
         details = retrieval_details(findings, choice.found, result, self._grading)
@@ -143,62 +120,6 @@ class Lookup:
         search, problem = self._search_vectors(text, ALTERNATIVES if memory.calls else 0)
         return Findings(asked.query, keywords, confident, goes_deeper, search, problem)
 
-    def _choose(self, findings: Findings, asked: DedupRequest, memory: SessionMemory, policy: DomainPolicy) -> _Choice:
-        """The best answer that the session was not given (M3, M4); none found: a miss (Q3, M7)."""
-        answers = self._answerer.answers(findings, asked.section)
-        best = next(answers, None)
-        if best is None:
-            missed = Answer(message=self._miss_message(memory))
-            return _Choice(missed, missed)
-        if best.given is None or not memory.calls:
-            return _Choice(best, best)
-        offered = [best, *(answer for answer in answers if answer.given)]
-        offers = [answer.given for answer in offered if answer.given]
-        decision = decide(memory, asked, offers, policy)
-        if isinstance(decision, Withhold):
-            message = self._withheld_message(decision, asked, memory)
-            withheld = Answer(level=RelevanceLevel.DEDUPED, message=message)
-            return _Choice(withheld, best, decision.earlier, decision.reason)
-        chosen = offered[decision.index]
-        if decision.warning:
-            warned = Withhold(DedupReason.DOMAIN_RETRIEVED, decision.warning)
-            chosen = replace(chosen, message=self._withheld_message(warned, asked, memory))
-        given = chosen if asked.force else self._without_repeats(chosen, memory)
-        return _Choice(given, chosen, decision.warning)
-
-    def _without_repeats(self, answer: Answer, memory: SessionMemory) -> Answer:
-        """The answer without passages that another document's text already brought (M3)."""
-        if answer.given is None:
-            return answer
-        text = without_repeats(answer.given.text, memory.texts)
-        if text == answer.given.text:
-            return answer
-        note = messages.message(messages.REPEATS_LEFT_OUT, self._options.language)
-        shortened = answer.with_text(text)
-        return replace(shortened, message=f"{answer.message} {note}" if answer.message else note)
-
-    def _miss_message(self, memory: SessionMemory) -> str:
-        misses = memory.misses_in_a_row + 1
-        if misses >= MISSES_TO_STOP:
-            return messages.message(messages.STOP_SEARCHING, self._options.language, count=misses)
-        return messages.message(messages.NOT_FOUND, self._options.language)
-
-    def _withheld_message(self, withheld: Withhold, asked: DedupRequest, memory: SessionMemory) -> str:
-        """Which earlier call gave it, and how to go on; at a second repeat of one query, that there is no more (M5)."""
-        earlier = withheld.earlier
-        document = earlier.given[0].document if earlier.given else ""
-        repeats = memory.repeats_of(asked.query)
-        key = messages.DOCUMENT_GIVEN if withheld.reason is DedupReason.DOC_RETRIEVED else messages.DOMAIN_GIVEN
-        return messages.message(
-            messages.REPEATED_AGAIN if repeats else key,
-            self._options.language,
-            query=earlier.query,
-            time=f"{earlier.created_at[:19].replace('T', ' ')} UTC",
-            source=source_of(self._base_folder, document),
-            sections=messages.listed(self._answerer.sections_of(document)),
-            count=repeats + 1,
-        )
-
     @property
     def domain_policy(self) -> DomainPolicy:
         """As it is set."""
@@ -206,7 +127,7 @@ class Lookup:
 
     def sections_of(self, path: str) -> tuple[str, ...]:
         """The sections of a document; none when it cannot be read."""
-        return self._answerer.sections_of(path)
+        return self._chooser.answerer.sections_of(path)
 
     def _match(self, query: str) -> KeywordOutcome:
         start = time.perf_counter()
@@ -230,7 +151,7 @@ class Lookup:
         log_search(logger, outcome)
         return outcome, None
 
-    def _result(self, findings: Findings, choice: _Choice, memory: SessionMemory) -> LookupResult:
+    def _result(self, findings: Findings, choice: Choice, memory: SessionMemory) -> LookupResult:
         answer = choice.answer
         level = answer.level
         return LookupResult(
