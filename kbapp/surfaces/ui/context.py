@@ -32,6 +32,7 @@ class Page(StrEnum):
     HOME = "app.py"
     KNOWLEDGE_BASE = "pages/knowledge_base.py"
     SIMULATOR = "pages/simulator.py"
+    TELEMETRY = "pages/telemetry.py"
 
     @property
     def label(self) -> str:
@@ -48,6 +49,7 @@ _ICONS = {
     Page.HOME: ":material/home:",
     Page.KNOWLEDGE_BASE: ":material/library_books:",
     Page.SIMULATOR: ":material/forum:",
+    Page.TELEMETRY: ":material/monitoring:",
 }
 
 

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
 
-from kbapp.surfaces.ui.texts import common, home, knowledge_base, simulator
+from kbapp.surfaces.ui.texts import common, home, knowledge_base, scripted, simulator, telemetry
 
 Catalogue = Mapping[str, tuple[str, str]]
 """Key → English, Chinese; ``{name}`` stands for a value."""
 
-CATALOGUE: Catalogue = MappingProxyType({**common.TEXTS, **home.TEXTS, **knowledge_base.TEXTS, **simulator.TEXTS})
+CATALOGUE: Catalogue = MappingProxyType(
+    {**common.TEXTS, **home.TEXTS, **knowledge_base.TEXTS, **scripted.TEXTS, **simulator.TEXTS, **telemetry.TEXTS}
+)
 
 
 class Language(StrEnum):

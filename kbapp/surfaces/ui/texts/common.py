@@ -6,6 +6,7 @@ TEXTS = {
     "menu.home": ("Home", "首页"),
     "menu.knowledge_base": ("Knowledge base", "知识库"),
     "menu.simulator": ("Executor simulator", "执行器模拟"),
+    "menu.telemetry": ("Telemetry", "遥测"),
     "sidebar.language": ("Language", "语言"),
     "sidebar.session": ("Session", "会话"),
     "sidebar.documents": ("{documents} documents · {chunks} chunks", "{documents} 份文档 · {chunks} 个片段"),
