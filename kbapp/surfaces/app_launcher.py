@@ -48,6 +48,7 @@ def launch(settings: Settings, config: Path | None, server: ServerOptions, *, ma
     os.environ["KBAPP_STATE_DIR"] = str(settings.state_folder)
     if config is not None:
         os.environ[CONFIG_VARIABLE] = str(config.absolute())
+    import streamlit.emojis  # noqa: F401 - what every first page would wait 0.15 s for
     from streamlit.web.cli import main
 
     main(streamlit_arguments(server), prog_name="streamlit", standalone_mode=False)

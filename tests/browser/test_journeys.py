@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
@@ -15,7 +17,7 @@ from tests.waiting import wait_until
 pytestmark = pytest.mark.browser
 expect.set_options(timeout=WAIT_MILLISECONDS)
 
-PATHS = {AppPage.HOME: "/", AppPage.KNOWLEDGE_BASE: "/knowledge_base", AppPage.SIMULATOR: "/simulator"}
+PATHS = {page: "/" if page is AppPage.HOME else f"/{Path(page).stem}" for page in AppPage}
 REFUND = document("退款规则", "ERR_REFUND, 退款", "## 到账时间\n\n银行快捷退款三天到账。")
 
 

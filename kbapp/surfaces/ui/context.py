@@ -24,6 +24,7 @@ logger = logging.getLogger("kbapp.app")
 
 CONFIG_VARIABLE = "_KBAPP_CONFIG"  # set by `kbapp app`; the settings themselves travel as KBAPP_… variables
 STYLE_SHEET = Path(__file__).with_name("style.css")
+ICON = Path(__file__).with_name("icon.svg")  # for a material icon the browser would ask Google
 
 
 class Page(StrEnum):
@@ -67,8 +68,7 @@ def open_from_arguments() -> KnowledgeBase:
 @contextmanager
 def open_page(page: Page) -> Iterator[KnowledgeBase]:
     """The knowledge base, for the body of a page; whatever is raised there becomes a sentence on it."""
-    # An emoji: for a material icon the browser would ask Google.
-    st.set_page_config(page_title=f"{page.label} · kbapp", page_icon="🔎", layout="wide")
+    st.set_page_config(page_title=f"{page.label} · kbapp", page_icon=ICON, layout="wide")
     st.html(STYLE_SHEET)
     with errors_as_sentences():
         _render_menu()
