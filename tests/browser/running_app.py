@@ -72,7 +72,8 @@ def run_app(folder: Path) -> Iterator[RunningApp]:
         )
         url = f"http://127.0.0.1:{port}"
         try:
-            wait_until(lambda: _answers(process, url), 60)
+            wait_until(lambda: process.poll() is not None or _answers(url), 60)
+            assert process.poll() is None, (folder / "app.log").read_text(encoding="utf-8", errors="replace")
             yield RunningApp(url, folder / "knowledge_base", folder / "state" / DATABASE_FILE)
         finally:
             process.terminate()
@@ -84,8 +85,7 @@ def _environment(embedding_url: str) -> dict[str, str]:
     return own | {"KBAPP_EMBEDDING__MODEL": "openai:tiny", "KBAPP_EMBEDDING__BASE_URL": embedding_url}
 
 
-def _answers(process: subprocess.Popen[bytes], url: str) -> bool:
-    assert process.poll() is None, f"the server ended with status {process.returncode}: see app.log"
+def _answers(url: str) -> bool:
     with suppress(OSError, HTTPException), urlopen(f"{url}/_stcore/health", timeout=1) as answer:
         return bool(answer.status == 200)
     return False
