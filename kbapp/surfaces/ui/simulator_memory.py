@@ -29,7 +29,7 @@ def render_memory(kb: KnowledgeBase, calls: Sequence[Invocation]) -> None:
         _render_figures(calls, memory)
         _render_domains(memory, numbers_of(calls))
     _render_session(kb, calls)
-    _render_policy(kb)
+    render_policy(kb)
     with st.expander(t("simulator.prompt"), icon=":material/article:"):
         st.caption(t("simulator.prompt_note"))
         st.code(executor_prompt("zh" if state.language() is Language.CHINESE else "en"), language=None, wrap_lines=True)
@@ -98,7 +98,8 @@ def _file_name(session: str) -> str:
     return "".join(character if character.isalnum() or character in "-_" else "_" for character in session)[:60]
 
 
-def _render_policy(kb: KnowledgeBase) -> None:
+def render_policy(kb: KnowledgeBase) -> None:
+    """What happens when a domain is asked for again, for the calls of this tab."""
     st.segmented_control(
         t("simulator.policy"),
         list(DomainPolicy),
