@@ -17,6 +17,7 @@ from kbapp.adapters.document_files import DocumentFiles
 from kbapp.adapters.document_records import DocumentRecords
 from kbapp.adapters.embedders import EmbeddingOptions, default_model, open_embedder
 from kbapp.adapters.embedding_cache import EmbeddingCache
+from kbapp.adapters.environment_checks import app_port, folder_problems
 from kbapp.adapters.full_text import FullTextIndex
 from kbapp.adapters.index_lock import hold_index_lock
 from kbapp.adapters.invocation_log import InvocationLog
@@ -29,6 +30,7 @@ from kbapp.domain.action_memory import DomainPolicy, RetrievedDocTracker
 from kbapp.domain.chunking import ChunkingOptions
 from kbapp.domain.errors import UserError
 from kbapp.domain.frontmatter import FrontmatterAliases
+from kbapp.domain.health import Engine
 from kbapp.domain.keyword_matching import MatchRules
 from kbapp.domain.ports import Embedder
 from kbapp.domain.relevance import HintLanguage, Thresholds
@@ -40,7 +42,7 @@ from kbapp.service.constrained_executor import ConstrainedExecutor
 from kbapp.service.documents import Documents
 from kbapp.service.executor import Executor, LookupTool, UnconstrainedExecutor
 from kbapp.service.follower import FolderWatch, FollowOptions
-from kbapp.service.health import Engine, HealthCheck, Surroundings
+from kbapp.service.health import HealthCheck, Surroundings
 from kbapp.service.indexing import Indexer
 from kbapp.service.knowledge_base import KnowledgeBase, Parts
 from kbapp.service.llm_executor import LlmExecutor
@@ -134,7 +136,14 @@ def open_knowledge_base(
         indexer=indexer,
         cache=cache,
         embedder=embedder,
-        surroundings=Surroundings(_versions, partial(_engine_status, vectors), _folders(settings), index_lock),
+        surroundings=Surroundings(
+            versions=_versions,
+            engine=partial(_engine_status, vectors),
+            folders=_folders(settings),
+            app_port=app_port,
+            folder_problems=partial(folder_problems, settings.base_folder, settings.state_folder),
+            index_lock=index_lock,
+        ),
     )
     log = InvocationLog(database)
     telemetry = Telemetry(log, settings.telemetry.keep_days)

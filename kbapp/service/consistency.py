@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from kbapp.domain.documents import DocumentRecord, DocumentStatus, FileScan, KnowledgeEntry, StoredChunk
 from kbapp.domain.errors import IndexUnavailable, UserError
 from kbapp.domain.hashing import sha256_hex
+from kbapp.domain.health import Problem
 from kbapp.domain.ports import DocumentFiles, DocumentRecords, FullText, KeywordIndex, VectorDifferences, VectorIndex
 from kbapp.service.chunker import Chunker
 from kbapp.service.records import pending_record
@@ -18,15 +19,6 @@ RUN_INDEX = "run `kbapp index`"
 MEND_FILE = "mend the file or folder"
 MEND_CAUSE = "mend the cause and run `kbapp index`"
 FREE_VECTORS = "stop the process that holds the folder, or set milvus.uri"
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Something that is wrong, and the way out; ``is_difference``: the stores do not agree, or nobody can tell."""
-
-    problem: str
-    way_out: str
-    is_difference: bool = False
 
 
 @dataclass(slots=True)

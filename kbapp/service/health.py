@@ -2,57 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
-from kbapp.domain.documents import JsonValue
 from kbapp.domain.errors import IndexBusy, IndexUnavailable
+from kbapp.domain.health import AppPort, Engine, Health, Problem
 from kbapp.domain.ports import Embedder, EmbeddingCache
-from kbapp.service.consistency import Consistency, Findings, Problem
+from kbapp.service.consistency import Consistency, Findings
 from kbapp.service.indexing import Indexer
 
 WAIT_SECONDS = 5.0  # for whoever is indexing
-
-
-@dataclass(frozen=True, slots=True)
-class Engine:
-    """Who runs the vectors: owner, attached, remote or unavailable."""
-
-    role: str
-    uri: str | None
-    owner_pid: int | None
-    problem: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Health:
-    """The whole picture; ``consistent`` is about the indexes alone."""
-
-    versions: dict[str, str]
-    model: str
-    engine: Engine
-    folders: dict[str, str]
-    counts: dict[str, int]
-    consistent: bool
-    problems: tuple[Problem, ...]
-
-    def to_dict(self) -> dict[str, JsonValue]:
-        """The form of ``kbapp doctor --json``."""
-        return {
-            "versions": dict(self.versions),
-            "model": self.model,
-            "engine": {
-                "role": self.engine.role,
-                "uri": self.engine.uri,
-                "owner_pid": self.engine.owner_pid,
-                "problem": self.engine.problem,
-            },
-            "folders": dict(self.folders),
-            "counts": dict(self.counts),
-            "consistent": self.consistent,
-            "problems": [{"problem": item.problem, "way_out": item.way_out} for item in self.problems],
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +22,8 @@ class Surroundings:
     versions: Callable[[], dict[str, str]]
     engine: Callable[[], Engine]
     folders: dict[str, str]
+    app_port: Callable[[], AppPort]
+    folder_problems: Callable[[], Iterable[Problem]]
     index_lock: Callable[[float], AbstractContextManager[None]]
 
 
@@ -86,13 +48,14 @@ class HealthCheck:
     def run(self) -> Health:
         """Compare all stores; one that cannot be read is a problem, never an exception."""
         found = self._compared()
-        problems = (*self._model_problems(), *found.problems)
+        problems = (*self._surroundings.folder_problems(), *self._model_problems(), *found.problems)
         engine = self._surroundings.engine()
         return Health(
             versions=self._surroundings.versions(),
             model=self._embedder.model_id,
             engine=engine,
             folders=self._surroundings.folders,
+            app_port=self._surroundings.app_port(),
             counts=found.counts,
             consistent=not any(problem.is_difference for problem in problems),
             problems=problems,

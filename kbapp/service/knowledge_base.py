@@ -12,6 +12,7 @@ from typing import Self
 from kbapp.domain.action_memory import DomainPolicy, SessionMemory
 from kbapp.domain.documents import Document, DocumentRecord, KnowledgeEntry, StoredChunk
 from kbapp.domain.errors import IndexUnavailable, UserError
+from kbapp.domain.health import Health
 from kbapp.domain.invocation import Invocation, Outcome
 from kbapp.domain.lookup_result import LookupResult
 from kbapp.domain.ports import CallStatistics, DocumentFiles, DocumentRecords, Embedder, KeywordIndex, Vectors
@@ -21,7 +22,7 @@ from kbapp.domain.telemetry import Feedback, InvocationFilter, SqlResult, Verdic
 from kbapp.domain.telemetry_summary import TelemetrySummary
 from kbapp.service.documents import Documents, IndexLock, UploadResult
 from kbapp.service.follower import Follower, FollowOptions, FollowStatus, OpenWatch
-from kbapp.service.health import Health, HealthCheck
+from kbapp.service.health import HealthCheck
 from kbapp.service.index_report import IndexReport, OnProgress
 from kbapp.service.indexing import Indexer
 from kbapp.service.lookup import Lookup, LookupRequest

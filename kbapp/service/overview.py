@@ -9,10 +9,10 @@ from enum import StrEnum
 
 from kbapp.domain.documents import DocumentRecord, DocumentStatus, FileProblem, KnowledgeEntry, domain_of
 from kbapp.domain.errors import IndexUnavailable
+from kbapp.domain.health import Engine
 from kbapp.domain.ports import DocumentRecords, KeywordIndex
 from kbapp.domain.relevance import DistanceProfile, RelevanceProfile, Thresholds
 from kbapp.service.follower import FollowMode, FollowStatus
-from kbapp.service.health import Engine
 
 UNAVAILABLE = "unavailable"
 

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 
 from kbapp.domain.documents import DocumentRecord, FileProblem, JsonValue, StoredChunk
 from kbapp.domain.explanation import explain
+from kbapp.domain.health import Health, PortState
 from kbapp.domain.invocation import Invocation
 from kbapp.domain.lookup_result import LookupResult
 from kbapp.service.documents import UploadResult
-from kbapp.service.health import Health
 from kbapp.service.index_report import ChangeKind, IndexReport
 
 
@@ -112,6 +112,13 @@ def chunks_text(chunks: Sequence[StoredChunk]) -> str:
     )
 
 
+_PORTS = {
+    PortState.FREE: "app: not running; port {port} is free",
+    PortState.APP: "app: answers at http://127.0.0.1:{port}",
+    PortState.TAKEN: "app: not running; another program holds port {port}: use `kbapp app --port N`",
+}
+
+
 def health_text(health: Health) -> str:
     """The findings of ``kbapp doctor``."""
     engine = health.engine
@@ -121,6 +128,7 @@ def health_text(health: Health) -> str:
         f"engine: {engine.role}{f' at {engine.uri}' if engine.uri else ''}"
         f"{f', owner process {engine.owner_pid}' if engine.owner_pid else ''}",
         *(f"{name}: {folder}" for name, folder in health.folders.items()),
+        _PORTS[health.app_port.state].format(port=health.app_port.port),
         ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in health.counts.items()),
         ", ".join(f"{name} {number}" for name, number in health.versions.items()),
         *(f"problem: {item.problem} – {item.way_out}" for item in health.problems),

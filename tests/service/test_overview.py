@@ -11,9 +11,9 @@ import pytest
 from kbapp.adapters.profiles import E5_SMALL
 from kbapp.bootstrap import open_knowledge_base
 from kbapp.domain.errors import IndexUnavailable
+from kbapp.domain.health import Engine
 from kbapp.domain.relevance import DistanceProfile, RelevanceProfile, Thresholds
 from kbapp.service.follower import FollowMode, FollowStatus
-from kbapp.service.health import Engine
 from kbapp.service.knowledge_base import KnowledgeBase
 from kbapp.service.overview import DomainState, Grades, NoticeKind, Overview, OverviewReader, ProfileKind
 from tests.embedding import TinyEmbedder

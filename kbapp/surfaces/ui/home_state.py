@@ -9,8 +9,8 @@ from pathlib import Path
 
 import streamlit as st
 
+from kbapp.domain.health import Engine
 from kbapp.service.follower import FollowStatus
-from kbapp.service.health import Engine
 from kbapp.service.knowledge_base import KnowledgeBase
 from kbapp.service.overview import DomainState, Notice, NoticeKind, Overview, ProfileKind
 from kbapp.surfaces.ui.context import Page, errors_as_sentences

@@ -10,10 +10,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from kbapp.domain.documents import KnowledgeEntry
+from kbapp.domain.health import Engine
 from kbapp.domain.invocation import Invocation
 from kbapp.domain.lookup_result import DedupReason
 from kbapp.domain.relevance import RelevanceLevel
-from kbapp.service.health import Engine
 from kbapp.service.knowledge_base import KnowledgeBase
 from kbapp.surfaces.ui.home_examples import MAX_OFFERED, SAMPLE_EXAMPLES, Example, Shows, examples_for, queries_of
 from kbapp.surfaces.ui.home_state import age_text, engine_text

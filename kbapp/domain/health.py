@@ -1,0 +1,75 @@
+"""What ``kbapp doctor`` reports, as values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from kbapp.domain.documents import JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that is wrong, and the way out; ``is_difference``: the stores do not agree, or nobody can tell."""
+
+    problem: str
+    way_out: str
+    is_difference: bool = False
+
+
+class PortState(StrEnum):
+    """Who listens on a port of this machine."""
+
+    FREE = "free"
+    APP = "app"
+    TAKEN = "taken"
+
+
+@dataclass(frozen=True, slots=True)
+class AppPort:
+    """The port on which ``kbapp app`` opens its page."""
+
+    port: int
+    state: PortState
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """Who runs the vectors: owner, attached, remote or unavailable."""
+
+    role: str
+    uri: str | None
+    owner_pid: int | None
+    problem: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """The whole picture; ``consistent`` is about the indexes alone."""
+
+    versions: dict[str, str]
+    model: str
+    engine: Engine
+    folders: dict[str, str]
+    app_port: AppPort
+    counts: dict[str, int]
+    consistent: bool
+    problems: tuple[Problem, ...]
+
+    def to_dict(self) -> dict[str, JsonValue]:
+        """The form of ``kbapp doctor --json``."""
+        return {
+            "versions": dict(self.versions),
+            "model": self.model,
+            "engine": {
+                "role": self.engine.role,
+                "uri": self.engine.uri,
+                "owner_pid": self.engine.owner_pid,
+                "problem": self.engine.problem,
+            },
+            "folders": dict(self.folders),
+            "app_port": {"port": self.app_port.port, "state": self.app_port.state.value},
+            "counts": dict(self.counts),
+            "consistent": self.consistent,
+            "problems": [{"problem": item.problem, "way_out": item.way_out} for item in self.problems],
+        }
