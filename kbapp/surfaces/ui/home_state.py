@@ -151,7 +151,7 @@ def _watcher_text(following: FollowStatus) -> str:
     signs = {
         "events": ":green[:material/visibility:]",
         "polling": ":orange[:material/sync_problem:]",
-        "off": ":gray[:material/visibility_off:]",
+        "off": ":gray[:material/hourglass_empty:]",
     }
     last = following.last_scan
     scan = t("home.last_scan", age=age_text(last, datetime.now(UTC))) if last else t("home.first_scan")

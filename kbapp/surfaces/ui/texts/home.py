@@ -96,7 +96,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "home.watcher": ("Watching the files", "文件监听"),
     "home.watcher.events": ("By events of the system", "系统事件"),
     "home.watcher.polling": ("By looking every second", "轮询（每秒一次）"),
-    "home.watcher.off": ("Off", "未启用"),
+    "home.watcher.off": ("Starting", "正在启动"),
     "home.last_scan": ("last scan {age}", "上次扫描：{age}"),
     "home.first_scan": ("first scan not finished", "首次扫描尚未完成"),
     "home.age.now": ("just now", "刚刚"),
