@@ -10,13 +10,15 @@ if TYPE_CHECKING:
     from kbapp.domain.lookup_result import LookupResult
     from kbapp.domain.relevance import RelevanceLevel
     from kbapp.settings import Settings
+    from kbapp.surfaces.tool import lookup_tool
 
-__all__ = ["LookupResult", "RelevanceLevel", "Settings", "open_knowledge_base"]
+__all__ = ["LookupResult", "RelevanceLevel", "Settings", "lookup_tool", "open_knowledge_base"]
 
 _MODULES = {
     "LookupResult": "kbapp.domain.lookup_result",
     "RelevanceLevel": "kbapp.domain.relevance",
     "Settings": "kbapp.settings",
+    "lookup_tool": "kbapp.surfaces.tool",
     "open_knowledge_base": "kbapp.bootstrap",
 }
 
