@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from kbapp.adapters.profiles import E5_SMALL
 from kbapp.bootstrap import open_knowledge_base
+from kbapp.domain.documents import DocumentStatus
 from kbapp.domain.errors import IndexUnavailable
 from kbapp.domain.health import Engine
 from kbapp.domain.relevance import DistanceProfile, RelevanceProfile, Thresholds
 from kbapp.service.follower import FollowMode, FollowStatus
 from kbapp.service.knowledge_base import KnowledgeBase
-from kbapp.service.overview import DomainState, Grades, NoticeKind, Overview, OverviewReader, ProfileKind
+from kbapp.service.overview import DomainState, Grades, NoticeKind, Overview, OverviewReader, ProfileKind, domain_states
+from kbapp.service.records import new_record
 from tests.embedding import TinyEmbedder
 from tests.knowledge import document, open_for_test, settings_for, write_documents
 
@@ -85,6 +88,12 @@ def test_before_the_first_reconcile_what_l0_knows_is_pending(kb: KnowledgeBase) 
         overview = kb.overview()
     assert overview.domains == (DomainState("api", 2, 0, pending=2, failed=0),)
     assert overview.entries == 2
+
+
+def test_documents_under_way_and_failed_ones_are_counted_in_their_domain() -> None:
+    statuses = [DocumentStatus.PENDING, DocumentStatus.FAILED, DocumentStatus.INDEXED]
+    records = [replace(new_record(f"api/{status}.md"), status=status) for status in statuses]
+    assert domain_states(records, []) == (DomainState("api", 3, 0, pending=1, failed=1),)
 
 
 def test_telling_the_state_opens_no_engine(kb: KnowledgeBase, tmp_path: Path) -> None:
