@@ -217,3 +217,15 @@ def tool_invocation_figures(db: Database) -> None:
         )
         """
     )
+
+
+@migrations(name="V014")
+def similarity_in_details(db: Database) -> None:
+    """For who asks the details themselves (000 §8, third statement): the answer stands in the index."""
+    db.execute(
+        """
+        CREATE INDEX tool_invocation_details_similarity
+        ON tool_invocation (tool_name, json_extract(retrieval_details, '$.l1_top_similarity'))
+        WHERE retrieval_details IS NOT NULL
+        """
+    )

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import fields
 
 from kbapp.domain.documents import JsonValue
 from kbapp.domain.invocation import Invocation
@@ -32,6 +33,7 @@ COLUMNS = (
     "error",
 )
 BYTE_ORDER_MARK = "\ufeff"  # by which spreadsheets know UTF-8
+_FIELDS = tuple(field.name for field in fields(Invocation))  # `to_dict` would copy the details of every row
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
@@ -46,7 +48,7 @@ def json_lines(rows: Iterable[Invocation]) -> Iterator[str]:
     """An array of whole rows, one on each line."""
     separator = "[\n"
     for row in rows:
-        yield separator + json.dumps(row.to_dict(), ensure_ascii=False)
+        yield separator + json.dumps({name: getattr(row, name) for name in _FIELDS}, ensure_ascii=False)
         separator = ",\n"
     yield "[]\n" if separator == "[\n" else "\n]\n"
 
@@ -57,11 +59,9 @@ def defused(text: str) -> str:
 
 
 def _values(row: Invocation) -> Iterator[JsonValue]:
-    values = row.to_dict() | {
-        "l1_top_similarity": row.retrieval_details.get("l1_top_similarity"),
-        "given": "; ".join(_given(row.retrieval_details.get("given"))),
-    }
-    return (values[name] for name in COLUMNS)
+    details = row.retrieval_details
+    computed = {"l1_top_similarity": details.get("l1_top_similarity"), "given": "; ".join(_given(details.get("given")))}
+    return (computed[name] if name in computed else getattr(row, name) for name in COLUMNS)
 
 
 def _given(given: JsonValue) -> Iterator[str]:

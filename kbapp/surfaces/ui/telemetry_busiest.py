@@ -13,7 +13,7 @@ from kbapp.surfaces.ui.telemetry_filter import APPLIED, apply, local_text
 
 TABLE = "telemetry_busiest"
 _SHOWN = "telemetry_busiest_ids"
-_HEIGHT = 230
+_HEIGHT = 35 * 8 + 3
 
 
 def render_busiest(sessions: Sequence[SessionCalls]) -> None:
@@ -37,6 +37,12 @@ def render_busiest(sessions: Sequence[SessionCalls]) -> None:
         key=TABLE,
         on_select=_follow_click,
         selection_mode="single-row",
+        column_config={
+            t("telemetry.session"): st.column_config.TextColumn(width=130),
+            t("telemetry.calls"): st.column_config.NumberColumn(width=55),
+            t("telemetry.deduped"): st.column_config.NumberColumn(width=75),
+            t("telemetry.last"): st.column_config.TextColumn(width=125),
+        },
         alt=t("telemetry.chart_busiest"),
     )
 

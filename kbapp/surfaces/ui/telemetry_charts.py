@@ -24,11 +24,15 @@ COLOURS: Mapping[Colour, str] = {
     "gray": "#7d8796",
     "red": "#dc3b4b",
 }
+_NAME_END = "length(datum.value) > 30 ? '…' + slice(datum.value, -29) : datum.value"  # of a path, the end tells more
 _INK = "#7d8796"  # of rules and labels inside a picture
 _MANY_CALLS = 20  # the last bar holds this many and more
 MOST_GIVEN = 10
-_ROW_HEIGHT = 30
+_ROW_HEIGHT = 28
+_MARGIN = 12
+_TWO_DAYS = 2 * 86_400
 _HEIGHT = 230
+_TALL = 310  # beside two charts of bars
 
 Picture = alt.Chart | alt.LayerChart | alt.FacetChart
 Rows = Sequence[Mapping[str, object]]
@@ -77,7 +81,13 @@ def similarity_chart(summary: TelemetrySummary, thresholds: Thresholds) -> Pictu
         name = look.name if each.level(thresholds) else t("why.below")
         bounds = {"lower": each.lower, "upper": round(each.lower + BIN_WIDTH, 2)}
         rows.append({**bounds, "calls": each.calls, "level": name, "colour": COLOURS[look.colour]})
-    x = alt.X("lower:Q", scale=alt.Scale(domain=[0, 1]), title=t("telemetry.similarity"), axis=alt.Axis(grid=False))
+    x = alt.X(
+        "lower:Q",
+        bin="binned",
+        scale=alt.Scale(domain=[0, 1]),
+        title=t("telemetry.similarity"),
+        axis=alt.Axis(grid=False),
+    )
     bars = (
         alt.Chart(_inline(rows))
         .mark_bar(stroke=None)
@@ -94,7 +104,7 @@ def similarity_chart(summary: TelemetrySummary, thresholds: Thresholds) -> Pictu
             ],
         )
     )
-    return alt.layer(bars, *_threshold_lines(thresholds)).properties(height=_HEIGHT)
+    return alt.layer(bars, *_threshold_lines(thresholds)).properties(height=_TALL)
 
 
 def session_chart(summary: TelemetrySummary) -> Picture:
@@ -129,13 +139,13 @@ def latency_chart(summary: TelemetrySummary) -> Picture:
         start = f"{datetime.fromtimestamp(bucket.start, zone):%Y-%m-%dT%H:%M:%S}"  # without a zone: as the clock shows
         for name, milliseconds in (("p50", bucket.p50_ms), ("p95", bucket.p95_ms)):
             rows.append({"start": start, "percentile": name, "ms": max(milliseconds, 0.01), "calls": bucket.calls})
-    kind = alt.Legend(title=None, orient="top", direction="horizontal")
+    kind = alt.Legend(title=None, orient="top", direction="horizontal", symbolType="stroke", symbolSize=300)
     names = ["p50", "p95"]
     chart: alt.Chart = (
         alt.Chart(_inline(rows))
         .mark_line(point=alt.OverlayMarkDef(size=28, filled=True), strokeWidth=1.6)
         .encode(
-            x=alt.X("start:T", title=None, axis=alt.Axis(grid=False, labelOverlap=True)),
+            x=alt.X("start:T", title=None, axis=alt.Axis(grid=False, labelOverlap=True, format=_time_format(summary))),
             y=alt.Y("ms:Q", scale=alt.Scale(type="log"), title="ms", axis=alt.Axis(tickCount=4, format="~g")),
             color=alt.Color(
                 "percentile:N",
@@ -157,11 +167,19 @@ def latency_chart(summary: TelemetrySummary) -> Picture:
     return chart
 
 
+def _time_format(summary: TelemetrySummary) -> str:
+    """Figures only: names of days and months would be English in every language."""
+    span = summary.latencies[-1].start - summary.latencies[0].start
+    return "%m-%d" if span > _TWO_DAYS else "%H:%M"
+
+
 def _bars(rows: Rows, title: str) -> Picture:
     """Lying bars in their order, the number at the end of each."""
     shown = [{**row, "label": f"{row['calls']:,} · {row['share']:.0%}"} for row in rows]
-    y = alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelLimit=190, ticks=False, domain=False))
-    room = max((_number(row["calls"]) for row in rows), default=0) * 1.3 or 1
+    y = alt.Y(
+        "name:N", sort=None, title=None, axis=alt.Axis(labelLimit=200, labelExpr=_NAME_END, ticks=False, domain=False)
+    )
+    room = max((_number(row["calls"]) for row in rows), default=0) * 1.5 or 1
     x = alt.X("calls:Q", title=None, axis=None, scale=alt.Scale(domain=[0, room]))
     tooltip = [
         alt.Tooltip("name:N", title=title),
@@ -171,7 +189,7 @@ def _bars(rows: Rows, title: str) -> Picture:
     base = alt.Chart(_inline(shown)).encode(y=y, x=x, tooltip=tooltip)
     bars = base.mark_bar(cornerRadiusEnd=3, height={"band": 0.66}).encode(color=alt.Color("colour:N", scale=None))
     labels = base.mark_text(align="left", dx=6, color=_INK).encode(text="label:N")
-    return alt.layer(bars, labels).properties(height=_ROW_HEIGHT * max(len(rows), 1))
+    return alt.layer(bars, labels).properties(height=_ROW_HEIGHT * len(rows) + _MARGIN)
 
 
 def _answers() -> list[tuple[str, Colour, Condition]]:
@@ -192,16 +210,22 @@ def _has(level: RelevanceLevel | None, *outcomes: Outcome) -> Condition:
 
 def _threshold_lines(thresholds: Thresholds) -> tuple[alt.Chart, alt.Chart]:
     rows = [
-        {"at": thresholds.reference, "name": f"{LOOKS[RelevanceLevel.REFERENCE].name} ≥ {thresholds.reference:g}"},
+        {
+            "at": thresholds.reference,
+            "top": 2,
+            "name": f"{LOOKS[RelevanceLevel.REFERENCE].name} ≥ {thresholds.reference:g}",
+        },
         {
             "at": thresholds.highly_relevant,
+            "top": 18,
             "name": f"{LOOKS[RelevanceLevel.HIGHLY_RELEVANT].name} ≥ {thresholds.highly_relevant:g}",
         },
     ]
     base = alt.Chart(_inline(rows)).encode(x="at:Q", tooltip=alt.Tooltip("name:N", title=t("telemetry.level")))
     lines = base.mark_rule(color=_INK, strokeDash=[4, 3], strokeWidth=1.5)
-    labels = base.mark_text(align="right", dx=-5, baseline="top", color=_INK).encode(y=alt.value(2), text="name:N")
-    return lines, labels
+    labels = base.mark_text(align="right", dx=-5, baseline="top", color=_INK)
+    # Pixels from the top: one below the other, since the second is wider than the gap between the lines.
+    return lines, labels.encode(y=alt.Y("top:Q", scale=None), text="name:N")
 
 
 def _size_name(calls: int) -> str:

@@ -16,8 +16,9 @@ from kbapp.service.knowledge_base import KnowledgeBase
 from kbapp.surfaces.ui.card import render_card
 from kbapp.surfaces.ui.context import errors_as_sentences
 from kbapp.surfaces.ui.levels import LOOKS, look_of
-from kbapp.surfaces.ui.state import t
+from kbapp.surfaces.ui.state import language, t
 from kbapp.surfaces.ui.telemetry_filter import CallFilter, local_text, outcome_name
+from kbapp.surfaces.ui.texts import Language
 
 PAGE_SIZE = 25
 EXPORT_ROWS = 20_000
@@ -150,33 +151,39 @@ def _follow_click() -> None:
 
 def _columns(rows: Sequence[Invocation]) -> dict[str, list[object]]:
     return {
-        "time": [local_text(row.created_at) for row in rows],
+        "time": [local_text(row.created_at)[5:] for row in rows],
         "answer": [[look_of(row).name] for row in rows],
         "outcome": [outcome_name(row.outcome) for row in rows],
         "query": [row.query for row in rows],
         "session": [row.session_id or "" for row in rows],
         "l0": [row.l0_match_count for row in rows],
-        "l1": [row.l1_called for row in rows],
-        "similarity": [row.retrieval_details.get("l1_top_similarity") for row in rows],
+        "l1": ["✓" if row.l1_called else "–" for row in rows],
+        "similarity": [_similarity(row) for row in rows],
         "ms": [row.duration_ms for row in rows],
     }
+
+
+def _similarity(row: Invocation) -> str:
+    value = row.retrieval_details.get("l1_top_similarity")
+    return f"{value:.3f}" if isinstance(value, float) else "–"
 
 
 def _config() -> dict[str, ColumnConfig]:
     config = st.column_config
     looks = {look.name: look.colour for look in LOOKS.values()} | {t("level.error"): "red"}
+    widest = 195 if language() is Language.CHINESE else 145  # HIGHLY_RELEVANT 高度相关
     return {
-        "time": config.TextColumn(t("telemetry.column_time"), width=150),
+        "time": config.TextColumn(t("telemetry.column_time"), width=120),
         "answer": config.MultiselectColumn(
-            t("telemetry.column_answer"), options=list(looks), color=list(looks.values()), width=160
+            t("telemetry.column_answer"), options=list(looks), color=list(looks.values()), width=widest
         ),
-        "outcome": config.TextColumn(t("telemetry.column_outcome"), width=85),
-        "query": config.TextColumn(t("telemetry.query"), width="medium"),
-        "session": config.TextColumn(t("telemetry.session"), width=110),
-        "l0": config.NumberColumn(t("telemetry.column_l0"), width=70),
-        "l1": config.CheckboxColumn(t("telemetry.column_l1"), width=45),
-        "similarity": config.NumberColumn(t("telemetry.column_similarity"), format="%.3f", width=85),
-        "ms": config.NumberColumn(t("telemetry.column_ms"), format="%.1f", width=70),
+        "outcome": config.TextColumn(t("telemetry.column_outcome"), width=75),
+        "query": config.TextColumn(t("telemetry.query"), width=360 - widest),
+        "session": config.TextColumn(t("telemetry.session"), width=95),
+        "l0": config.NumberColumn(t("telemetry.column_l0"), width=62),
+        "l1": config.TextColumn(t("telemetry.column_l1"), width=38),
+        "similarity": config.TextColumn(t("telemetry.column_similarity"), width=80),
+        "ms": config.NumberColumn(t("telemetry.column_ms"), format="%.1f", width=65),
     }
 
 
