@@ -7,7 +7,7 @@ import streamlit as st
 from kbapp.surfaces.ui import kb_work
 from kbapp.surfaces.ui.context import Page, open_page
 from kbapp.surfaces.ui.kb_detail import render_detail, render_notice
-from kbapp.surfaces.ui.kb_overview import render_empty, render_heading
+from kbapp.surfaces.ui.kb_overview import render_empty, render_first_scan, render_heading
 from kbapp.surfaces.ui.kb_parts import render_style
 from kbapp.surfaces.ui.kb_rows import domains_of, rows_of
 from kbapp.surfaces.ui.kb_table import render_table
@@ -24,5 +24,5 @@ with open_page(Page.KNOWLEDGE_BASE) as kb:
     if rows:
         render_table(rows, kb.base_folder)
         render_detail(kb, rows)
-    else:
+    elif not render_first_scan(kb):
         render_empty(kb)

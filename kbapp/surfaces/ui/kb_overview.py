@@ -48,6 +48,14 @@ def render_heading(kb: KnowledgeBase, rows: Sequence[Row]) -> None:
         st.error("\n".join([t("kb.failed", count=len(failed)), "", *lines, *rest]), icon=":material/error:")
 
 
+def render_first_scan(kb: KnowledgeBase) -> bool:
+    """Says that the files are still being read, when they are; otherwise an empty table is an empty folder."""
+    is_reading = bool(kb.entries()) or kb.following.scans == 0
+    if is_reading:
+        st.info(t("kb.first_scan", entries=len(kb.entries())), icon=":material/hourglass_top:")
+    return is_reading
+
+
 def render_empty(kb: KnowledgeBase) -> None:
     """No document yet: what to do next."""
     with st.container(border=True):

@@ -12,6 +12,11 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "kb.failed": ("Not indexed: {count}", "未能建立索引：{count} 份"),
     "kb.more": ("… and {count} more", "…另有 {count} 条"),
+    "kb.first_scan": (
+        "The documents are being read and indexed; the table fills while that goes on."
+        " {entries} of them are already found by keyword.",
+        "正在读取并索引文档，表格会逐步补全。其中 {entries} 份已可按关键词检索。",
+    ),
     "kb.empty_title": ("No documents yet", "知识库还是空的"),
     "kb.empty": (
         "Drop Markdown files above, or copy them into the folder {folder}/: each subfolder is a domain, "
