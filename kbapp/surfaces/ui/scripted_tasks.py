@@ -8,7 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 from kbapp.domain.encodings import decode_markdown
-from kbapp.domain.errors import UserError
+from kbapp.domain.errors import KbError, UserError
 from kbapp.domain.tasks import Task, parse_tasks, with_known_documents
 from kbapp.service.knowledge_base import KnowledgeBase
 from kbapp.service.observed_run import shelf_of
@@ -21,6 +21,7 @@ logger = logging.getLogger("kbapp.app")
 
 OWN_FILE = "simulator_tasks_file"
 OWN_TASKS = "simulator_own_tasks"  # the uploader loses its file on a change of page
+OWN_FAULT = "simulator_own_fault"
 MAX_FILE_MEGABYTES = 5
 EXAMPLE = (
     '{"id": "pool", "goal": "How do I size the pool?", "steps": ["pool size", "how large a pool"],'
@@ -71,20 +72,25 @@ def render_own_tasks(kb: KnowledgeBase, *, expanded: bool) -> None:
             type=["jsonl", "json", "ndjson"],
             max_upload_size=MAX_FILE_MEGABYTES,
             key=OWN_FILE,
-            on_change=_forget,
+            on_change=_take,
+            args=(kb,),
         )
-        file = st.session_state.get(OWN_FILE)
-        if file is None:
-            return
-        try:
-            shelf = shelf_of(kb)
-            tasks = parse_tasks(decode_markdown(file.getvalue()))
-            st.session_state[OWN_TASKS] = with_known_documents(tasks, shelf.documents, shelf.base_folder)
-        except UserError as error:
-            st.error(plain(f"{file.name}: {error}"), icon=":material/error:")
-        else:
-            st.success(t("scripted.own_taken", count=len(tasks)), icon=":material/check:")
+        if OWN_FAULT in st.session_state:
+            st.error(plain(st.session_state[OWN_FAULT]), icon=":material/error:")
+        elif OWN_TASKS in st.session_state:
+            st.success(t("scripted.own_taken", count=len(st.session_state[OWN_TASKS])), icon=":material/check:")
 
 
-def _forget() -> None:
+def _take(kb: KnowledgeBase) -> None:
+    """Before the page is drawn, so that the tasks stand in its list at once."""
     st.session_state.pop(OWN_TASKS, None)
+    st.session_state.pop(OWN_FAULT, None)
+    file = st.session_state.get(OWN_FILE)
+    if file is None:
+        return
+    try:
+        shelf = shelf_of(kb)
+        tasks = parse_tasks(decode_markdown(file.getvalue()))
+        st.session_state[OWN_TASKS] = with_known_documents(tasks, shelf.documents, shelf.base_folder)
+    except KbError as error:
+        st.session_state[OWN_FAULT] = f"{file.name}: {error}"
