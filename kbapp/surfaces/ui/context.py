@@ -19,6 +19,7 @@ from kbapp.surfaces.ui import state
 from kbapp.surfaces.ui.quoted import plain
 from kbapp.surfaces.ui.state import t
 from kbapp.surfaces.ui.texts import Language
+from kbapp.surfaces.ui.tour import render_start_of_tour, render_tour
 
 logger = logging.getLogger("kbapp.app")
 
@@ -75,6 +76,7 @@ def open_page(page: Page) -> Iterator[KnowledgeBase]:
         kb = open_from_arguments()
         state.keep_in_url()
         _render_banner(kb)
+        render_tour(kb, page)
         try:
             yield kb
         finally:
@@ -104,6 +106,7 @@ def _render_menu() -> None:
         st.divider()
         _render_language()
         st.caption(f"{t('sidebar.session')} `{state.session_id()}`")
+        render_start_of_tour()
 
 
 def _render_language() -> None:

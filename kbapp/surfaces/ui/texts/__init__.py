@@ -6,13 +6,21 @@ from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
 
-from kbapp.surfaces.ui.texts import common, home, knowledge_base, scripted, simulator, telemetry
+from kbapp.surfaces.ui.texts import common, home, knowledge_base, scripted, simulator, telemetry, tour
 
 Catalogue = Mapping[str, tuple[str, str]]
 """Key → English, Chinese; ``{name}`` stands for a value."""
 
 CATALOGUE: Catalogue = MappingProxyType(
-    {**common.TEXTS, **home.TEXTS, **knowledge_base.TEXTS, **scripted.TEXTS, **simulator.TEXTS, **telemetry.TEXTS}
+    {
+        **common.TEXTS,
+        **home.TEXTS,
+        **knowledge_base.TEXTS,
+        **scripted.TEXTS,
+        **simulator.TEXTS,
+        **telemetry.TEXTS,
+        **tour.TEXTS,
+    }
 )
 
 
