@@ -60,9 +60,9 @@ def render_table(kb: KnowledgeBase, listing: Listing) -> None:
                 "telemetry.rows", first=f"{min(offset + 1, last):,}", last=f"{last:,}", total=f"{listing.total:,}"
             )
             st.markdown(f"**{shown}**", width="stretch")
-            _render_paging(listing)
             _render_export(kb, listing)
         _render_rows(rows)
+        _render_paging(listing)
         _render_selected(kb, rows)
 
 
@@ -76,27 +76,17 @@ def _stay_within(listing: Listing) -> None:
 
 def _render_paging(listing: Listing) -> None:
     page: int = st.session_state[PAGE_NUMBER]
-    back, on = t("telemetry.previous"), t("telemetry.next")
-    st.button(
-        back,
-        icon=":material/chevron_left:",
-        key="telemetry_previous",
-        on_click=_turn,
-        args=(-1,),
-        disabled=page <= 1,
-    )
-    st.number_input(
-        t("telemetry.page"), 1, listing.pages, key=PAGE_NUMBER, label_visibility="collapsed", width=110, step=1
-    )
-    st.caption(t("telemetry.pages", pages=f"{listing.pages:,}"), width="content")
-    st.button(
-        on,
-        icon=":material/chevron_right:",
-        key="telemetry_next",
-        on_click=_turn,
-        args=(1,),
-        disabled=page >= listing.pages,
-    )
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="center", gap="small"):
+        _render_turn("previous", -1, ":material/chevron_left:", is_end=page <= 1)
+        label = t("telemetry.page")
+        st.number_input(label, 1, listing.pages, key=PAGE_NUMBER, label_visibility="collapsed", width=110, step=1)
+        st.caption(t("telemetry.pages", pages=f"{listing.pages:,}"), width="content")
+        _render_turn("next", 1, ":material/chevron_right:", is_end=page >= listing.pages)
+
+
+def _render_turn(name: str, pages: int, icon: str, *, is_end: bool) -> None:
+    label = t("telemetry.previous") if pages < 0 else t("telemetry.next")
+    st.button(label, icon=icon, key=f"telemetry_{name}", on_click=_turn, args=(pages,), disabled=is_end)
 
 
 def _turn(pages: int) -> None:
