@@ -21,7 +21,6 @@ from kbapp.settings import Settings
 from kbapp.surfaces.ui.context import CONFIG_VARIABLE
 from kbapp.surfaces.ui.llm_transcript import numbers_of, render_run, render_setup
 from kbapp.surfaces.ui.quoted import plain
-from kbapp.surfaces.ui.scripted_page import STYLE_SHEET
 from kbapp.surfaces.ui.scripted_steps import render_entry
 from kbapp.surfaces.ui.scripted_tasks import tasks_to_choose
 from kbapp.surfaces.ui.simulator_chat import POLICY
@@ -35,7 +34,6 @@ RESULT = "simulator_llm_run"  # the last run as far as it came, also when it was
 
 def render_llm(kb: KnowledgeBase) -> None:
     """The goal, and below it the run; without an endpoint, what to set."""
-    st.html(STYLE_SHEET)
     st.caption(t("llm.intro"))
     policy = DomainPolicy(st.session_state.get(POLICY) or kb.domain_policy)
     tool = ObservedTool(kb, policy)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 
 import streamlit as st
 
 from kbapp.surfaces.ui.state import t
 
+STYLE_SHEET = Path(__file__).with_name("scripted.css")
 MODE = "simulator_mode"
 PARAMETER = "mode"
 _WRITTEN = "simulator_mode_written"  # what the URL was given last: another value there comes from a link
@@ -26,6 +28,7 @@ _ICONS = {Mode.MANUAL: ":material/chat:", Mode.SCRIPTED: ":material/checklist:",
 
 def render_mode() -> Mode:
     """The switch between the modes, and the one that is chosen."""
+    st.html(STYLE_SHEET)
     named = st.query_params.get(PARAMETER)
     if named in list(Mode) and named != st.session_state.get(_WRITTEN):
         st.session_state[MODE] = Mode(named)

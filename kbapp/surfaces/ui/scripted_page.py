@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import streamlit as st
 
@@ -21,14 +20,12 @@ from kbapp.surfaces.ui.simulator_chat import POLICY
 from kbapp.surfaces.ui.simulator_memory import render_policy
 from kbapp.surfaces.ui.state import t
 
-STYLE_SHEET = Path(__file__).with_name("scripted.css")
 TASK = "simulator_task"
 RESULT = "simulator_runs"  # the three runs of the last press, for the reruns after it
 
 
 def render_scripted(kb: KnowledgeBase) -> None:
     """The choice, and below it what came of the last run."""
-    st.html(STYLE_SHEET)
     st.caption(t("scripted.intro"))
     with st.container(border=True, key="simulator_choice"):
         task, pressed = _render_choice(kb)
