@@ -13,7 +13,8 @@ from kbapp.surfaces.ui.telemetry_filter import APPLIED, apply, local_text
 
 TABLE = "telemetry_busiest"
 _SHOWN = "telemetry_busiest_ids"
-_HEIGHT = 35 * 8 + 3
+_ROW_HEIGHT = 35
+_ROWS = 7
 
 
 def render_busiest(sessions: Sequence[SessionCalls]) -> None:
@@ -33,7 +34,7 @@ def render_busiest(sessions: Sequence[SessionCalls]) -> None:
     st.dataframe(
         rows,
         hide_index=True,
-        height=_HEIGHT,
+        height=_ROW_HEIGHT * (min(len(sessions), _ROWS) + 1) + 3,
         key=TABLE,
         on_select=_follow_click,
         selection_mode="single-row",

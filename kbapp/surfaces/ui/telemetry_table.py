@@ -50,17 +50,15 @@ def render_table(kb: KnowledgeBase, listing: Listing) -> None:
     """A page of the table; paging and selecting concern this part of the screen alone."""
     with errors_as_sentences():
         _stay_within(listing)
-        st.subheader(t("telemetry.table"), anchor=False)
-        page: int = st.session_state[PAGE_NUMBER]
-        offset = (page - 1) * PAGE_SIZE
-        rows = list(kb.invocations(listing.chosen.wanted(listing.now, limit=PAGE_SIZE, offset=offset)))
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            last = offset + len(rows)
-            shown = t(
-                "telemetry.rows", first=f"{min(offset + 1, last):,}", last=f"{last:,}", total=f"{listing.total:,}"
-            )
-            st.markdown(f"**{shown}**", width="stretch")
+            st.subheader(t("telemetry.table"), anchor=False, width="stretch")
             _render_export(kb, listing)
+        offset = (st.session_state[PAGE_NUMBER] - 1) * PAGE_SIZE
+        rows = list(kb.invocations(listing.chosen.wanted(listing.now, limit=PAGE_SIZE, offset=offset)))
+        last = offset + len(rows)
+        st.markdown(
+            t("telemetry.rows", first=f"{min(offset + 1, last):,}", last=f"{last:,}", total=f"{listing.total:,}")
+        )
         _render_rows(rows)
         _render_paging(listing)
         _render_selected(kb, rows)
