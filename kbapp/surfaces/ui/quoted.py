@@ -8,13 +8,18 @@ from html import escape
 
 import streamlit as st
 
+from kbapp.surfaces.ui.state import t
+
 _LATIN = re.compile(r"[A-Za-z0-9]")
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|~:$<>&=^])")
 
 
 def render_quoted(text: str, words: Iterable[str] = ()) -> None:
     """A passage with its line ends; ``words`` are marked wherever they stand, in any case."""
-    st.html(f'<div class="kb-quoted">{marked_html(text, words)}</div>')
+    label = escape(t("quoted.label"))
+    st.html(
+        f'<div class="kb-quoted" tabindex="0" role="region" aria-label="{label}">{marked_html(text, words)}</div>'
+    )
 
 
 def marked_html(text: str, words: Iterable[str]) -> str:

@@ -36,6 +36,7 @@ TEXTS = {
         "主结果 · 关键词索引中的概要，不含正文",
     ),
     "card.supplement": ("Supplement · semantic match (L1)", "补充结果 · 语义匹配 (L1)"),
+    "quoted.label": ("Text of the document", "文档原文"),
     "card.details": ("Details of the call", "调用详情"),
     "card.why": ("Why this level", "为什么是这个等级"),
     "card.seen": ("What the executor saw", "执行器看到的内容"),
