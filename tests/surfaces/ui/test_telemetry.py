@@ -84,12 +84,12 @@ def test_figures_and_pictures_tell_errors_degraded_repeats_and_misses_apart(
     )
     page = open_page(app)
     assert figures(page) == [
-        ("5", "in 1 sessions"),
-        ("40.0%", "2 calls"),
-        ("20.0%", "1 calls"),
-        ("20.0%", "1 calls"),
-        ("20.0%", "1 calls"),
-        ("20.0%", "1 calls"),
+        ("5", "sessions: 1"),
+        ("40.0%", "calls: 2"),
+        ("20.0%", "calls: 1"),
+        ("20.0%", "calls: 1"),
+        ("20.0%", "calls: 1"),
+        ("20.0%", "calls: 1"),
     ]
     levels = {row["name"]: row["calls"] for row in rows_of_picture(page, 0)}
     assert levels == {

@@ -36,8 +36,8 @@ TEXTS: dict[str, tuple[str, str]] = {
         "Calls that pass the filters. Clearing a session is no call.",
         "符合筛选条件的调用。清空会话不算调用。",
     ),
-    "telemetry.in_sessions": ("in {sessions} sessions", "来自 {sessions} 个会话"),
-    "telemetry.of_calls": ("{calls} calls", "{calls} 次"),
+    "telemetry.in_sessions": ("sessions: {sessions}", "来自 {sessions} 个会话"),
+    "telemetry.of_calls": ("calls: {calls}", "{calls} 次"),
     "telemetry.found": ("Found", "命中"),
     "telemetry.found_help": (
         "Calls that found something. Repeats count: what they found was withheld, not missing.",
