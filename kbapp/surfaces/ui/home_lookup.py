@@ -6,14 +6,13 @@ import streamlit as st
 
 from kbapp.domain.errors import UserError
 from kbapp.domain.invocation import Invocation
-from kbapp.domain.relevance import RelevanceLevel
 from kbapp.service.knowledge_base import KnowledgeBase
 from kbapp.service.lookup import LookupRequest
 from kbapp.surfaces.ui import state
 from kbapp.surfaces.ui.card import render_card
 from kbapp.surfaces.ui.context import Page
-from kbapp.surfaces.ui.home_examples import Example, Shows, examples_for, is_sample, queries_of
-from kbapp.surfaces.ui.levels import LOOKS
+from kbapp.surfaces.ui.example_buttons import render_examples
+from kbapp.surfaces.ui.home_examples import Example, examples_for, is_sample, queries_of
 from kbapp.surfaces.ui.quoted import plain
 from kbapp.surfaces.ui.state import t
 
@@ -21,15 +20,6 @@ QUERY = "home_query"
 CALLS = "home_calls"  # the rows of the last press, for the reruns after it
 REFUSAL = "home_refusal"
 REASON = "home_reason"  # what the pressed example shows
-
-_LOOK_OF = {
-    Shows.PRECISE: RelevanceLevel.PRECISE,
-    Shows.HIGHLY_RELEVANT: RelevanceLevel.HIGHLY_RELEVANT,
-    Shows.REFERENCE: RelevanceLevel.REFERENCE,
-    Shows.NOT_FOUND: None,
-    Shows.REPEAT: RelevanceLevel.DEDUPED,
-    Shows.DOMAIN_BLOCK: RelevanceLevel.DEDUPED,
-}
 
 
 def render_lookup(kb: KnowledgeBase) -> None:
@@ -64,28 +54,11 @@ def _asked_by_example(kb: KnowledgeBase) -> tuple[str, ...]:
     if not examples:
         return ()
     st.caption(t("home.examples_sample" if is_sample(entries) else "home.examples_own"))
-    pressed: Example | None = None
-    with st.container(horizontal=True, gap="small", key="home_examples"):
-        for number, example in enumerate(examples):
-            if st.button(
-                _label(example),
-                key=f"home_example_{number}",
-                help=t(f"home.why.{example.shows}"),
-                on_click=_show_in_form,
-                args=(example,),
-            ):
-                pressed = example
+    pressed = render_examples(examples, "home", on_click=_show_in_form)
     if pressed is None:
         return ()
     st.session_state[REASON] = pressed.shows
     return queries_of(pressed, (call.query for call in kb.session(state.session_id()).calls))
-
-
-def _label(example: Example) -> str:
-    if example.shows is Shows.OWN:
-        return f":material/key: {plain(example.query)}"
-    look = LOOKS[_LOOK_OF[example.shows]]
-    return f":{look.colour}[{look.icon} **{t(f'home.shows.{example.shows}')}**] {plain(example.query)}"
 
 
 def _show_in_form(example: Example) -> None:

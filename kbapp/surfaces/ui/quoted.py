@@ -17,9 +17,7 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|~:$<>&=^])")
 def render_quoted(text: str, words: Iterable[str] = ()) -> None:
     """A passage with its line ends; ``words`` are marked wherever they stand, in any case."""
     label = escape(t("quoted.label"))
-    st.html(
-        f'<div class="kb-quoted" tabindex="0" role="region" aria-label="{label}">{marked_html(text, words)}</div>'
-    )
+    st.html(f'<div class="kb-quoted" tabindex="0" role="region" aria-label="{label}">{marked_html(text, words)}</div>')
 
 
 def marked_html(text: str, words: Iterable[str]) -> str:

@@ -15,6 +15,8 @@ from kbapp.service.knowledge_base import KnowledgeBase
 from kbapp.service.lookup import LookupRequest
 from kbapp.surfaces.ui import state
 from kbapp.surfaces.ui.card import local_time, render_card
+from kbapp.surfaces.ui.example_buttons import render_examples
+from kbapp.surfaces.ui.home_examples import examples_for, queries_of
 from kbapp.surfaces.ui.quoted import plain
 from kbapp.surfaces.ui.state import t
 
@@ -52,17 +54,20 @@ def numbers_of(calls: Sequence[Invocation]) -> dict[str, int]:
     return {call.id: number for number, call in enumerate(lookups, 1)}
 
 
-def render_input(kb: KnowledgeBase, query: str | None = None) -> None:
-    """The box for the next message, with its options; what is sent is looked up, once. ``query``: one to send now."""
+def render_input(kb: KnowledgeBase) -> None:
+    """The box for the next message, with its options and examples; what is sent is looked up, once."""
     with st.bottom:
         row = st.container(horizontal=True, vertical_alignment="center", gap="small")
         with row:
             options = _render_options(kb)
+            queries = _render_examples(kb)
         typed = st.chat_input(t("simulator.placeholder"), key="simulator_query")
-    asked = typed or query
-    if asked:
+    if typed:
+        queries = (typed,)
+    if queries:
         with row, st.spinner(t("simulator.searching")):
-            _look_up(kb, asked, options)
+            for query in queries:
+                _look_up(kb, query, options)
         st.session_state[_TURN] = _turn() + 1
         st.rerun()
 
@@ -117,6 +122,17 @@ def _render_options(kb: KnowledgeBase) -> NextCall:
         force = st.toggle(t("simulator.force"), help=t("simulator.force_help"), key=f"simulator_force_{turn}")
     _render_chosen(section, dimension, force=force)
     return NextCall(section or None, dimension.strip() or None, force)
+
+
+def _render_examples(kb: KnowledgeBase) -> tuple[str, ...]:
+    """The queries of the example that was pressed."""
+    examples = examples_for(kb.entries())
+    if not examples:
+        return ()
+    with st.popover(t("simulator.examples"), icon=":material/lightbulb:"):
+        pressed = render_examples(examples, "simulator")
+    asked = (call.query for call in kb.session(state.session_id()).calls)
+    return queries_of(pressed, asked) if pressed else ()
 
 
 def _render_chosen(section: str | None, dimension: str, *, force: bool) -> None:

@@ -204,3 +204,11 @@ def test_the_screen_speaks_chinese_too(
     monkeypatch.setitem(st.session_state, LANGUAGE, Language.CHINESE)  # AppTest words the options outside of the page
     page.segmented_control(key=f"card_details_{call.id}").set_value("why").run()
     assert "关键词只命中一份文档" in texts(page)
+
+
+def test_an_example_is_asked_when_it_is_pressed(page: AppTest, knowledge_base: KnowledgeBase) -> None:
+    page.button(key="simulator_example_0").click().run()
+    page.run()
+    assert [row.query for row in rows(knowledge_base)] == [
+        page.button(key="simulator_example_0").label.split(": ")[1].replace("\\", "")
+    ]

@@ -8,9 +8,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "simulator.placeholder": ("Look something up as an executor would", "像执行器一样检索知识"),
     "simulator.searching": ("Looking up …", "检索中…"),
     "simulator.empty": (
-        "Nothing was asked in this session yet. Try one of these, or type below.",
-        "本会话还没有检索。可以试试下面的例子，或在下方输入。",
+        "Nothing was asked in this session yet. Type below, or take one of the *Examples*.",
+        "本会话还没有检索。请在下方输入，或从“示例”中选择。",
     ),
+    "simulator.examples": ("Examples", "示例"),
     "simulator.cleared": (
         "{time}: the session was cleared; earlier calls do not count.",
         "{time}：会话已清空，之前的调用不再计入。",
