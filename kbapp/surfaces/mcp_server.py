@@ -44,6 +44,7 @@ from mcp_types import (
     ToolAnnotations,
 )
 
+from kbapp.domain.documents import JsonValue
 from kbapp.domain.errors import KbError, UserError
 from kbapp.domain.lookup_result import LookupResult
 from kbapp.domain.relevance import HintLanguage
@@ -83,6 +84,7 @@ def build_server(kb: KnowledgeBase, options: ServerOptions) -> Server[Any]:
     return Server(
         "kbapp",
         version=version("kbapp"),
+        get_tool_input_schema=handlers.input_schema,
         on_list_tools=_guarded(handlers.list_tools),
         on_call_tool=_guarded(handlers.call_tool),
         on_list_resources=_guarded(handlers.list_resources),
@@ -116,6 +118,10 @@ class _Handlers:
         self._options = options
         self._schema = lookup_tool(options.language)
         self._documents = SessionDocuments(kb)
+
+    def input_schema(self, tool: str) -> dict[str, JsonValue] | None:
+        """For the SDK, which would else list the tools at each HTTP call."""
+        return self._schema.to_json_schema() if tool == self._schema.name else None
 
     async def list_tools(self, _: Context, __: PaginatedRequestParams | None) -> ListToolsResult:
         tool = Tool(

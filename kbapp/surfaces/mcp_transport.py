@@ -67,7 +67,8 @@ def serve_http(kb: KnowledgeBase, options: ServerOptions, port: int) -> None:
 
 
 def _listening(port: int) -> socket.socket:
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    # The protocol is named for asyncio, which else leaves TCP_NODELAY off: 40 ms more per answer.
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         if sys.platform != "win32":  # there it would share the port with whoever has it
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
