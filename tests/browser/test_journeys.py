@@ -46,7 +46,7 @@ def ask(tab: Page, query: str, number: int) -> Locator:
     box.press("Enter")
     cards = tab.locator("[class*='st-key-call_']")
     expect(cards).to_have_count(number)
-    expect(cards.last.get_by_role("heading", name=query, level=3)).to_be_visible()
+    expect(cards.last.get_by_role("heading", name=query, level=2)).to_be_visible()
     return cards.last
 
 

@@ -43,7 +43,7 @@ def local_time(created_at: str) -> str:
 
 def _render_head(call: Invocation, number: int | None) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.subheader(plain(call.query) or "–", anchor=f"call-{call.id}")
+        st.header(plain(call.query) or "–", anchor=f"call-{call.id}")
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         render_level(look_of(call))
         if call.dedup_reason:

@@ -99,7 +99,7 @@ def errors_as_sentences() -> Iterator[None]:
 
 def _render_menu() -> None:
     with st.sidebar:
-        st.markdown(f"### :primary[:material/travel_explore:] {t('app.name')}")
+        st.markdown(f"## :primary[:material/travel_explore:] {t('app.name')}")
         st.caption(t("app.tagline"))
         for each in Page:
             st.page_link(each.value, label=each.label, icon=each.icon)

@@ -25,7 +25,7 @@ REASON = "home_reason"  # what the pressed example shows
 def render_lookup(kb: KnowledgeBase) -> None:
     """The form, the examples, and below them the cards of what was asked last."""
     with st.container(border=True, key="home_try"):
-        st.subheader(t("home.try"), anchor=False)
+        st.header(t("home.try"), anchor=False)
         queries = _asked_in_form() or _asked_by_example(kb)
         if queries:
             with st.spinner(t("home.looking_up")):

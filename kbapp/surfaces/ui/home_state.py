@@ -35,7 +35,7 @@ def render_state(kb: KnowledgeBase) -> None:
     is_busy = following.indexing is not None or not following.scans
     seconds = REFRESH_WHILE_INDEXING_SECONDS if is_busy else REFRESH_SECONDS
     st.html(STYLE_SHEET)
-    st.subheader(t("home.state"), anchor=False)
+    st.header(t("home.state"), anchor=False)
     st.fragment(_render_live, run_every=seconds)(kb)
 
 

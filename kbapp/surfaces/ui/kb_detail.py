@@ -52,7 +52,7 @@ def render_notice() -> None:
 def _render_head(kb: KnowledgeBase, row: Row) -> None:
     record = row.record
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.subheader(plain(record.title), anchor=False)
+        st.header(plain(record.title), anchor=False)
         if st.button(t("kb.delete"), key="kb_delete", icon=":material/delete:", disabled=kb_work.is_working()):
             st.session_state[ASKED] = record.path
     facts = [

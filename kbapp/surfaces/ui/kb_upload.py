@@ -51,7 +51,7 @@ class Candidate:
 def render_upload(kb: KnowledgeBase, domains: Sequence[str]) -> None:
     """The drop zone; below it the files that wait to be saved."""
     with st.container(border=True):
-        st.subheader(t("kb.add"), anchor=False)
+        st.header(t("kb.add"), anchor=False)
         drop, where = st.columns([3, 2], gap="medium")
         with drop:
             files = st.file_uploader(

@@ -19,7 +19,7 @@ KEY_SETTING = "KBAPP_LLM__API_KEY=…"
 def render_setup(reason: str) -> None:
     """What is missing, and how to set it."""
     with st.container(border=True, key="simulator_llm_setup"):
-        st.subheader(f":material/smart_toy: {t('llm.unset')}", anchor=False)
+        st.header(f":material/smart_toy: {t('llm.unset')}", anchor=False)
         st.warning(plain(reason), icon=":material/settings:")
         st.markdown(t("llm.unset_how"))
         for key, text in (("extra", INSTALL), ("settings", SETTINGS), ("key", KEY_SETTING)):
@@ -35,7 +35,7 @@ def numbers_of(run: ObservedRun) -> dict[str, int]:
 
 def render_run(kb: KnowledgeBase, run: ObservedRun) -> None:
     """The run as far as it came."""
-    st.subheader(plain(run.task.goal), anchor=False)
+    st.header(plain(run.task.goal), anchor=False)
     _render_figures(run)
     if run.fault:
         st.error(plain(run.fault), icon=":material/error:")

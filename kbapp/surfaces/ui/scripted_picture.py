@@ -19,7 +19,7 @@ from kbapp.surfaces.ui.state import t
 def render_savings(runs: Sequence[ObservedRun]) -> None:
     """From the first run to the last: a sentence with figures, and the figures one by one."""
     before, after = runs[0].figures(), runs[-1].figures()
-    st.subheader(headline(before, after), anchor=False)
+    st.header(headline(before, after), anchor=False)
     note = t("scripted.headline_note", policy=runs[0].policy, task=plain(label_of(runs[0].task)))
     st.caption(note)
     _render_figures(before, after)

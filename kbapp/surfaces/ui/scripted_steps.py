@@ -144,7 +144,7 @@ def render_entry(kb: KnowledgeBase, run: ObservedRun, entry: Entry, numbers: dic
         render_card(kb, row, numbers=numbers)
         return
     with st.container(border=True):
-        st.markdown(f"##### {plain(_short(entry.query)) or '–'}")
+        st.markdown(f"### {plain(_short(entry.query)) or '–'}")
         render_level(OUTCOME_LOOKS[step_outcome(entry)])
         if isinstance(entry, SkippedStep):
             st.markdown(plain(reason_of(entry)))

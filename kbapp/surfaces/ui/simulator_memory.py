@@ -25,7 +25,7 @@ def render_memory(kb: KnowledgeBase, calls: Sequence[Invocation]) -> None:
     """The action memory, and the controls of the session."""
     memory = kb.session(state.session_id())
     with st.container(key="simulator_memory", border=True):
-        st.subheader(f":material/history: {t('simulator.memory')}", anchor=False)
+        st.header(f":material/history: {t('simulator.memory')}", anchor=False)
         _render_figures(calls, memory)
         _render_domains(memory, numbers_of(calls))
     _render_session(kb, calls)

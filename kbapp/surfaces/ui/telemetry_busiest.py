@@ -19,7 +19,7 @@ _ROWS = 7
 
 def render_busiest(sessions: Sequence[SessionCalls]) -> None:
     """The sessions in their order, with how many of their calls were repeats."""
-    st.markdown(f"##### {t('telemetry.chart_busiest')}")
+    st.markdown(f"### {t('telemetry.chart_busiest')}")
     st.caption(t("telemetry.chart_busiest_note") if sessions else f":material/info: {t('telemetry.no_sessions')}")
     if not sessions:
         return

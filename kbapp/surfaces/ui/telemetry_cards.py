@@ -42,7 +42,7 @@ def render_cards(summary: TelemetrySummary, thresholds: Thresholds, documents: S
 
 
 def _heading(key: str, note: str) -> None:
-    st.markdown(f"##### {t(f'telemetry.chart_{key}')}")
+    st.markdown(f"### {t(f'telemetry.chart_{key}')}")
     st.caption(note)
 
 

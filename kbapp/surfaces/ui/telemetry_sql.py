@@ -41,7 +41,7 @@ _ICONS = {"levels": ":material/bar_chart:", "reasons": ":material/history:", "si
 def render_sql(kb: KnowledgeBase) -> None:
     """The box, the presets, and the last result."""
     with errors_as_sentences(), st.container(border=True):
-        st.subheader(f":material/database: {t('telemetry.sql')}", anchor=False)
+        st.header(f":material/database: {t('telemetry.sql')}", anchor=False)
         st.caption(t("telemetry.sql_note"))
         with st.container(horizontal=True, gap="small"):
             for name, statement in PRESETS.items():

@@ -51,7 +51,7 @@ def render_table(kb: KnowledgeBase, listing: Listing) -> None:
     with errors_as_sentences():
         _stay_within(listing)
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.subheader(t("telemetry.table"), anchor=False, width="stretch")
+            st.header(t("telemetry.table"), anchor=False, width="stretch")
             _render_export(kb, listing)
         offset = (st.session_state[PAGE_NUMBER] - 1) * PAGE_SIZE
         rows = list(kb.invocations(listing.chosen.wanted(listing.now, limit=PAGE_SIZE, offset=offset)))
@@ -183,8 +183,8 @@ def _render_selected(kb: KnowledgeBase, rows: Sequence[Invocation]) -> None:
     with st.container(key="telemetry_detail"):
         card, raw = st.columns([1.5, 1])
     with card:
-        st.markdown(f"##### {t('telemetry.detail')}")
+        st.markdown(f"### {t('telemetry.detail')}")
         render_card(kb, row)
     with raw:
-        st.markdown(f"##### {t('telemetry.raw')}")
+        st.markdown(f"### {t('telemetry.raw')}")
         st.json(json.dumps(row.to_dict(), ensure_ascii=False), expanded=1)

@@ -40,7 +40,7 @@ def render_why(call: Invocation) -> None:
 
 
 def _render_keywords(evidence: RowEvidence) -> None:
-    st.markdown(f"###### {t('why.keywords')}")
+    st.markdown(f"### {t('why.keywords')}")
     if not evidence.matches:
         st.caption(t("why.no_keywords"))
         return
@@ -58,7 +58,7 @@ def _render_keywords(evidence: RowEvidence) -> None:
 
 
 def _render_candidates(evidence: RowEvidence) -> None:
-    st.markdown(f"###### {t('why.similarities')}")
+    st.markdown(f"### {t('why.similarities')}")
     rows = "".join(_bar(candidate, evidence) for candidate in evidence.candidates)
     st.html(f'<div class="kb-bars" role="list">{rows}</div>')
     thresholds = evidence.thresholds

@@ -34,7 +34,7 @@ def rows(kb: KnowledgeBase) -> list[Invocation]:
 
 
 def shown(app: AppTest) -> str:
-    texts = [*app.markdown, *app.caption, *app.subheader, *app.warning, *app.error, *app.info, *app.success]
+    texts = [*app.markdown, *app.caption, *app.header, *app.warning, *app.error, *app.info, *app.success]
     return "\n".join(str(each.value) for each in texts)
 
 
@@ -51,7 +51,7 @@ def test_a_lookup_from_the_box_is_one_row_of_this_tabs_session_and_its_card_is_s
     [row] = rows(knowledge_base)
     assert (row.query, row.relevance_level) == ("ERR_TIMEOUT", RelevanceLevel.PRECISE)
     assert row.session_id == app.session_state[SESSION]
-    assert "ERR\\_TIMEOUT" in [each.value for each in app.subheader]
+    assert "ERR\\_TIMEOUT" in [each.value for each in app.header]
     assert ":green-badge[:material/my_location: PRECISE]" in shown(app)
 
 
@@ -60,7 +60,7 @@ def test_a_rerun_asks_nothing_again_and_keeps_the_card(app: AppTest, knowledge_b
     ask(app, "ERR_TIMEOUT")
     app.run().run()
     assert len(rows(knowledge_base)) == 1
-    assert "ERR\\_TIMEOUT" in [each.value for each in app.subheader]
+    assert "ERR\\_TIMEOUT" in [each.value for each in app.header]
 
 
 @pytest.mark.parametrize("query", ["", "x" * 2001])
@@ -77,7 +77,7 @@ def test_a_new_session_gives_again_what_the_former_was_given(app: AppTest, knowl
     open_page_of(app, Page.HOME)
     ask(app, "ERR_TIMEOUT")
     app.button(key="home_new_session").click().run()
-    assert "ERR\\_TIMEOUT" not in [each.value for each in app.subheader]
+    assert "ERR\\_TIMEOUT" not in [each.value for each in app.header]
     ask(app, "ERR_TIMEOUT")
     first, second = rows(knowledge_base)
     assert first.session_id != second.session_id

@@ -47,7 +47,7 @@ def save(page: AppTest) -> AppTest:
 
 def words(page: AppTest) -> str:
     """Everything that the page says."""
-    elements = [*page.markdown, *page.caption, *page.info, *page.warning, *page.error, *page.success, *page.subheader]
+    elements = [*page.markdown, *page.caption, *page.info, *page.warning, *page.error, *page.success, *page.header]
     return "\n".join(element.value for element in elements)
 
 

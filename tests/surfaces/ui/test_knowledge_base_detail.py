@@ -42,7 +42,7 @@ def test_a_link_opens_a_document_and_marks_its_row(app: AppTest, link: str) -> N
     assert "<h2>超时类错误</h2>" in html(page)
     page.text_input(key="kb_search").set_value("接入层").run()
     assert page.session_state[TABLE]["selection"]["rows"] == []
-    assert "支付网关错误码" in [each.value for each in page.subheader]
+    assert "支付网关错误码" in [each.value for each in page.header]
 
 
 def test_a_link_to_a_document_that_is_gone_says_so(app: AppTest) -> None:

@@ -50,11 +50,11 @@ def rows(kb: KnowledgeBase) -> list[Invocation]:
 
 
 def headings(page: AppTest) -> list[str]:
-    return [heading.value.replace("\\", "") for heading in page.subheader if heading.anchor]
+    return [heading.value.replace("\\", "") for heading in page.header if heading.anchor]
 
 
 def everything(page: AppTest) -> str:
-    parts = [*page.markdown, *page.caption, *page.info, *page.warning, *page.error, *page.subheader, *page.code]
+    parts = [*page.markdown, *page.caption, *page.info, *page.warning, *page.error, *page.header, *page.code]
     return "\n".join([*(str(part.value) for part in parts), *(str(part.proto.body) for part in page.get("html"))])
 
 

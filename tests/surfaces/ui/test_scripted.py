@@ -66,7 +66,7 @@ def sentences(page: AppTest) -> str:
         page.info,
         page.warning,
         page.error,
-        page.subheader,
+        page.header,
     )
     return "\n".join(str(getattr(part, "value", "")) for kind in parts for part in kind)
 
@@ -92,7 +92,7 @@ def test_a_run_is_three_runs_whose_calls_are_rows(page: AppTest, knowledge_base:
 
 def test_the_savings_are_a_sentence_with_the_figures_of_the_runs(page: AppTest) -> None:
     before, *_, after = [run.figures() for run in run_task(page)]
-    saved = page.subheader[0].value
+    saved = page.header[0].value
     assert saved.startswith(
         f"4 calls → {after.calls}; {before.characters_given} characters → {after.characters_given};"
     )
@@ -168,9 +168,9 @@ def test_a_chosen_step_shows_both_calls_and_what_was_left_out(page: AppTest) -> 
     _, unconstrained, constrained = run_task(page)
     page.selectbox(key="simulator_step").set_value(1).run()
     ids = [next(iter(run.rows)) for run in (unconstrained, constrained)]
-    assert [heading.anchor for heading in page.subheader if heading.anchor] == [f"call-{each}" for each in ids]
+    assert [heading.anchor for heading in page.header if heading.anchor] == [f"call-{each}" for each in ids]
     page.selectbox(key="simulator_step").set_value(2).run()
-    assert len([heading for heading in page.subheader if heading.anchor]) == 1
+    assert len([heading for heading in page.header if heading.anchor]) == 1
     assert "the question is answered: “ERR_TIMEOUT” was PRECISE" in sentences(page).replace("\\", "")
 
 
@@ -219,5 +219,5 @@ def test_the_page_speaks_chinese_too(app: AppTest) -> None:
     app.query_params["mode"] = "scripted"
     page = open_page_of(app, Page.SIMULATOR)
     run_task(page)
-    assert page.subheader[0].value.startswith("4 次调用 →")
+    assert page.header[0].value.startswith("4 次调用 →")
     assert "“ERR_TIMEOUT”已得到 PRECISE 结果，问题已解答" in html(page, "kb-steps")

@@ -41,7 +41,7 @@ def details(kb: KnowledgeBase) -> dict[str, JsonValue]:
 
 
 def texts(page: AppTest) -> str:
-    parts = [*page.markdown, *page.caption, *page.info, *page.warning, *page.error, *page.subheader, *page.code]
+    parts = [*page.markdown, *page.caption, *page.info, *page.warning, *page.error, *page.header, *page.code]
     return "\n".join([*(str(part.value) for part in parts), *(str(part.proto) for part in page.get("html"))])
 
 
@@ -62,7 +62,7 @@ def test_a_precise_hit_then_a_repeat_that_points_to_it(page: AppTest, knowledge_
     assert second.dedup_reason == "doc_retrieved"
     assert "document was given before" in texts(page)
     assert f"[given in call #1: show it](#call-{first.id})" in texts(page)
-    assert [heading.anchor for heading in page.subheader if heading.anchor] == [
+    assert [heading.anchor for heading in page.header if heading.anchor] == [
         f"call-{call.id}" for call in (first, second)
     ]
     assert "**2** calls · **1** documents given · **1** deduped" in texts(page)
@@ -145,7 +145,7 @@ def test_a_link_to_a_session_opens_it(page: AppTest, knowledge_base: KnowledgeBa
     knowledge_base.lookup("Nginx", session_id="another")
     page.query_params["session"] = "another"
     page.run()
-    assert [heading.value for heading in page.subheader if heading.anchor] == ["Nginx"]
+    assert [heading.value for heading in page.header if heading.anchor] == ["Nginx"]
 
 
 @pytest.mark.parametrize("verdict", Verdict)
@@ -189,7 +189,7 @@ def test_text_of_files_and_queries_is_never_markup(
     shown = texts(page)
     assert "&lt;script&gt;" in shown.replace("<mark>", "").replace("</mark>", "")
     assert "<script>" not in shown
-    heading = next(heading.value for heading in page.subheader if heading.anchor)
+    heading = next(heading.value for heading in page.header if heading.anchor)
     assert "\\<script\\>" in heading
 
 

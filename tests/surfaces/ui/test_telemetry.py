@@ -191,7 +191,7 @@ def test_texts_of_queries_are_not_markup(app: AppTest, knowledge_base: Knowledge
     page.session_state[telemetry_table.SELECTED] = "bad"
     page.run()
     assert not page.exception
-    shown = [str(part.value) for part in [*page.markdown, *page.caption, *page.subheader, *page.error]]
+    shown = [str(part.value) for part in [*page.markdown, *page.caption, *page.header, *page.error]]
     assert not any("<img" in text.replace("\\<", "") or "](javascript" in text for text in shown)
     assert queries(page) == [bad]
 
