@@ -160,7 +160,7 @@ class _Handlers:
             section_title=asked.section_title,
             missing_dimension=asked.missing_dimension,
         )
-        hidden = result.degraded if result.degraded else None
+        hidden = self._options.hidden.hide(result.degraded) if result.degraded else None
         return replace(result, degraded=hidden)
 
     async def list_resources(self, context: Context, _: PaginatedRequestParams | None) -> ListResourcesResult:
