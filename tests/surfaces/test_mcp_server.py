@@ -25,7 +25,6 @@ from kbapp.surfaces.mcp_server import DEFECT, NOT_FOUND, ServerOptions, build_se
 from tests.knowledge import open_for_test, settings_for, write_documents
 from tests.processes.mcp_samples import DOCUMENTS, QUERIES, comparable, text_of
 
-Scenario = Callable[[Client], Awaitable[Any]]
 T = TypeVar("T")
 
 
@@ -94,11 +93,8 @@ def test_a2_the_only_tool_is_the_one_of_the_shared_definition(
 ) -> None:
     (tool,) = run(kb, mode, lambda client: client.list_tools(), language=language).tools
     shared = lookup_tool(language)
-    assert (tool.name, tool.description, tool.input_schema) == (
-        shared.name,
-        shared.description,
-        shared.to_json_schema(),
-    )
+    assert (tool.name, tool.description) == (shared.name, shared.description)
+    assert tool.input_schema == shared.to_json_schema()
     assert tool.output_schema == result_schema()
     function: Any = shared.to_openai()["function"]
     assert function["parameters"] == tool.input_schema
@@ -176,9 +172,8 @@ class Broken:
 def test_of_a_defect_a_client_learns_only_that_there_is_one(mode: str, caplog: pytest.LogCaptureFixture) -> None:
     result = call(Broken(), mode, {"query": "x"})
     assert (result.is_error, text_of(result)) == (True, DEFECT)
-    assert DEFECT in read(Broken(), mode, "kbapp://document/api/payment.md")
-    assert "secret" not in read(Broken(), mode, "kbapp://document/api/payment.md")
-    assert [record.levelno for record in caplog.records] == [logging.ERROR] * 3
+    assert read(Broken(), mode, "kbapp://document/api/payment.md") == str((-32603, DEFECT, None))
+    assert [record.levelno for record in caplog.records] == [logging.ERROR] * 2
     assert "/home/somebody/secret" in caplog.text
 
 
