@@ -116,7 +116,7 @@ def _render_earlier(call: Invocation, numbers: dict[str, int]) -> None:
 def render_domains(domains: Sequence[str], new: Sequence[str]) -> None:
     """The retrieved domains of the session as chips, in order; those that are new are marked by word and sign."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.caption(t("card.domains"))
+        st.caption(t("card.domains"), width="content")
         if not domains:
             st.caption("–")
         for domain in domains:
