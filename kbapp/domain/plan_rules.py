@@ -20,7 +20,7 @@ from kbapp.domain.tokens import content_tokens, tokens_of
 from kbapp.domain.transcript import ExecutorCall, SkipCause, SkipKind
 
 # Measured on two knowledge bases, see benchmarks/simulation.md: a step asks again when the words it brings that were
-# neither asked nor given are at most (1 + NEW_WORDS)·exp(CLOSENESS_WEIGHT·closeness) − 1.
+# neither asked nor given are at most (1 + NEW_WORDS)·exp(CLOSENESS_WEIGHT·closeness) − 1, unless all of it is new.
 NEW_WORDS = 4
 CLOSENESS_WEIGHT = 3.0
 MISSES_TO_STOP = 3  # in a row (M7)
@@ -111,13 +111,23 @@ def rule_on(plan: Plan, heard: Sequence[Heard], step: int, rules: Rules = MEASUR
     if not heard:
         return Ask()
     known = frozenset().union(*(each.words for each in heard))
-    new_words = [word for word in content_tokens(plan.steps[step]) if word not in known]
+    content = content_tokens(plan.steps[step])
+    new_words = [word for word in content if word not in known]
     nearest = max(heard, key=lambda each: (float(plan.closeness[step, each.step]), each.step))
     closeness = float(plan.closeness[step, nearest.step])
-    if math.log1p(len(new_words)) <= math.log1p(rules.new_words) + rules.closeness_weight * closeness:
+    if not _is_another_question(content, new_words, closeness) and _asks_again(len(new_words), closeness, rules):
         return _leave_after(nearest)
     is_near = closeness > 0 and bool(nearest.domains)
     return Ask(marked(plan.steps[step], new_words) or None) if is_near else Ask()
+
+
+def _is_another_question(content: Sequence[str], new_words: Sequence[str], closeness: float) -> bool:
+    """However short: nothing of it was asked or given, and it is near to no earlier step."""
+    return bool(content) and len(new_words) == len(content) and closeness <= 0
+
+
+def _asks_again(new_words: int, closeness: float, rules: Rules) -> bool:
+    return math.log1p(new_words) <= math.log1p(rules.new_words) + rules.closeness_weight * closeness
 
 
 def misses_in_a_row(heard: Sequence[Heard]) -> int:

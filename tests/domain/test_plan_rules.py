@@ -63,10 +63,17 @@ def test_a_step_whose_words_were_all_asked_or_given_is_left() -> None:
 
 
 def test_a_step_may_bring_as_few_new_words_as_the_rules_say_and_still_be_a_repeat() -> None:
-    plan = plan_of("连接池", "alpha beta gamma")
+    plan = plan_of("连接池", "连接 alpha beta gamma")
     earlier = [heard("连接池", RelevanceLevel.PRECISE)]
     assert isinstance(rule_on(plan, earlier, 1, Rules(3, 0)), Leave)
     assert isinstance(rule_on(plan, earlier, 1, Rules(2, 0)), Ask)
+
+
+def test_a_short_step_of_which_nothing_was_asked_is_another_question() -> None:
+    plan = plan_of("连接池", "Nginx", "Nginx 配置")
+    earlier = [heard("连接池", RelevanceLevel.PRECISE)]
+    assert isinstance(rule_on(plan, earlier, 1, Rules(99, 0)), Ask)
+    assert isinstance(rule_on(plan, [*earlier, heard("Nginx", RelevanceLevel.PRECISE, 1)], 2, Rules(99, 0)), Leave)
 
 
 def test_a_step_near_to_an_earlier_one_needs_more_new_words() -> None:
