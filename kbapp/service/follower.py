@@ -82,6 +82,9 @@ class Followed(Protocol):
     def follow_keywords(self) -> None:
         """Bring L0 in line with what other processes indexed."""
 
+    def warm_up(self) -> None:
+        """Load what the first search would wait for; ``IndexUnavailable`` when that cannot be had."""
+
 
 @dataclass(frozen=True, slots=True)
 class Pending:
@@ -195,6 +198,9 @@ class Follower:
             last_scan=now(),
             changes=report.changes or self._status.changes,
         )
+        if self._status.scans == 1:
+            with suppress(KbError):  # the first search tells
+                self._followed.warm_up()
         was_told, self._was_told = self._was_told or self._pending is not None, False
         if not was_told and len(report.changes) > report.count(ChangeKind.FAILED):
             logger.info("%d changes came without an event: watching anew", len(report.changes))

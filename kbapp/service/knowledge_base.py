@@ -28,6 +28,7 @@ from kbapp.service.indexing import Indexer
 from kbapp.service.lookup import Lookup, LookupRequest
 from kbapp.service.overview import Overview, OverviewReader
 from kbapp.service.previews import Previews, UploadPreview
+from kbapp.service.ranking import Ranking
 from kbapp.service.sessions import Sessions
 from kbapp.service.telemetry import Telemetry
 
@@ -91,6 +92,23 @@ class KnowledgeBase:
             outcome = self._parts.lookup.run(request, memory)
             self._parts.sessions.add(request.session_id, outcome.call)
         return outcome.result, outcome.invocation
+
+    def unrecorded_lookup(self, query: str) -> tuple[LookupResult, Invocation]:
+        """``explained_lookup`` in a session of its own that leaves no trace: for measuring, not for executors.
+
+        Raises:
+            UserError: the query is empty or too long.
+        """
+        outcome = self._parts.lookup.run(LookupRequest(query))
+        return outcome.result, outcome.invocation
+
+    def ranking(self, query: str) -> Ranking:
+        """The documents behind a lookup of a fresh session, best first, with their legs; leaves no trace either.
+
+        Raises:
+            UserError: the query is empty or too long.
+        """
+        return self._parts.lookup.ranking(query)
 
     def sentence_vectors(self, texts: Sequence[str]) -> Vectors:
         """``(n, dimension)`` unit rows of the embedding model: how alike sentences are, not what an index holds.
@@ -314,6 +332,14 @@ class KnowledgeBase:
             IndexUnavailable: the database cannot be used.
         """
         self._parts.indexer.follow_keywords()
+
+    def warm_up(self) -> None:
+        """Load the model and open the engine, for which the first search would wait; records nothing.
+
+        Raises:
+            IndexUnavailable: vectors cannot be had now.
+        """
+        self._parts.lookup.warm_up()
 
     def follow(self) -> None:
         """Follow the files until ``close``, in a thread that begins with a refresh; returns at once."""

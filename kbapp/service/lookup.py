@@ -24,6 +24,7 @@ from kbapp.service.findings import Findings, KeywordOutcome
 from kbapp.service.given import call_of, given_details
 from kbapp.service.lookup_details import Grading, retrieval_details
 from kbapp.service.lookup_log import log_answer, log_confidence, log_keyword_matches, log_search
+from kbapp.service.ranking import Ranking, rank
 from kbapp.service.vector_search import SearchOutcome, VectorSearch
 
 logger = logging.getLogger("kbapp.lookup")
@@ -82,7 +83,7 @@ class Lookup:
         """
         started = time.perf_counter()
         asked = self._clean(request)
-        findings = self._find(asked, memory)
+        findings = self._find(asked, memory, ALTERNATIVES if memory.calls else 0)
         policy = request.domain_policy or self._options.domain_policy
         choice = self._chooser.choose(findings, asked, memory, policy)
         result = self._result(findings, choice, memory)
@@ -98,6 +99,20 @@ class Lookup:
         invocation = self._invocation(request, asked, findings, result, details, started)
         return LookupOutcome(result, invocation, call_of(invocation, choice.answer))
 
+    def ranking(self, query: str) -> Ranking:
+        """Everything that ``run`` finds for a query of a fresh session; what it gives comes first.
+
+        Raises:
+            UserError: the query is empty or too long.
+        """
+        asked = self._clean(LookupRequest(query))
+        everything = 2 * self._search.options.candidates  # that two legs of this depth can find
+        findings = self._find(asked, NO_MEMORY, everything)
+        search, problem = findings.search, findings.search_problem
+        if findings.confident:
+            search, problem = self._search_vectors(asked.query, everything)
+        return rank(self._chooser.answerer.answers(findings, ""), findings, search, problem)
+
     def _clean(self, request: LookupRequest) -> DedupRequest:
         return DedupRequest(
             clean_query(request.query, self._options.max_query_characters),
@@ -106,7 +121,7 @@ class Lookup:
             request.force,
         )
 
-    def _find(self, asked: DedupRequest, memory: SessionMemory) -> Findings:
+    def _find(self, asked: DedupRequest, memory: SessionMemory, alternatives: int) -> Findings:
         keywords = self._match(asked.query)
         unique = len(keywords.matches) == 1 and keywords.matches[0].coverage >= self._options.min_coverage
         # A new dimension of a document that was given asks for more than its summary.
@@ -117,8 +132,16 @@ class Lookup:
         if confident:
             return Findings(asked.query, keywords, confident, goes_deeper, None, None)
         text = f"{asked.query} {asked.dimension}" if is_new else asked.query
-        search, problem = self._search_vectors(text, ALTERNATIVES if memory.calls else 0)
+        search, problem = self._search_vectors(text, alternatives)
         return Findings(asked.query, keywords, confident, goes_deeper, search, problem)
+
+    def warm_up(self) -> None:
+        """Search once, for nothing.
+
+        Raises:
+            IndexUnavailable: vectors cannot be had now.
+        """
+        self._search.search("kbapp")
 
     @property
     def domain_policy(self) -> DomainPolicy:

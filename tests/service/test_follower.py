@@ -35,7 +35,7 @@ class FakeBase:
 
     def __init__(self, *outcomes: IndexReport | Exception) -> None:
         self.outcomes = list(outcomes)
-        self.refreshes = self.follows = 0
+        self.refreshes = self.follows = self.warm_ups = 0
         self.gate = threading.Event()
         self.gate.set()
 
@@ -49,6 +49,10 @@ class FakeBase:
 
     def follow_keywords(self) -> None:
         self.follows += 1
+
+    def warm_up(self) -> None:
+        self.warm_ups += 1
+        raise IndexUnavailable("the model cannot be reached")
 
 
 class FakeWatch:
@@ -184,6 +188,14 @@ def test_s5_while_another_process_indexes_l0_follows_it_and_the_reconcile_is_tri
         wait_until(scans(follower, 2))
         wait_until(lambda: follower.status.problem is None)
         assert watch.begins == 0
+
+
+def test_what_the_first_search_needs_is_loaded_after_the_first_scan_and_once() -> None:
+    base = FakeBase(report(), report(), report())
+    with following(base, FakeWatch(), reconcile_seconds=0.01) as follower:
+        wait_until(scans(follower, 3))
+    assert base.warm_ups == 1
+    assert follower.status.problem is None
 
 
 def test_s5_an_upload_of_this_process_is_no_problem_of_the_following() -> None:
