@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+STREAM = {"Content-Type": "text/event-stream"}
+
 
 @dataclass(frozen=True, slots=True)
 class Reply:
@@ -27,6 +29,13 @@ def says(text: object, *calls: object) -> Reply:
         message["tool_calls"] = list(calls)
     body = {"id": "c", "object": "chat.completion", "model": "m", "choices": [{"index": 0, "message": message}]}
     return Reply(200, json.dumps(body).encode(), {"Content-Type": "application/json"})
+
+
+def streams(*deltas: object) -> Reply:
+    """An answer of the model in pieces."""
+    pieces = [json.dumps({"choices": [{"index": 0, "delta": delta}]}, ensure_ascii=False) for delta in deltas]
+    lines = [": keep alive", *(f"data: {piece}" for piece in pieces), "data: [DONE]"]
+    return Reply(200, "\n\n".join([*lines, ""]).encode(), STREAM)
 
 
 def calls(arguments: object, name: str = "lookup_knowledge", call_id: str = "call_1") -> dict[str, object]:

@@ -10,11 +10,12 @@ import importlib.util
 import json
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, assert_never
 from urllib.parse import urlsplit
 
+from kbapp.adapters.chat_stream import joined_message
 from kbapp.domain.chat import ChatMessage, ChatReply, SystemMessage, ToolCall, ToolMessage, UserMessage
 from kbapp.domain.documents import JsonValue
 from kbapp.domain.errors import UserError
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 INSTALL = 'pip install "kbapp[llm]"'
 ANSWER_SECONDS = 120.0  # a model on a CPU needs a while
+MAX_STREAM_SECONDS = 600.0
 MAX_WAITS = 3
 LONGEST_WAIT_SECONDS = 30.0
 DEFAULT_WAIT_SECONDS = 2.0
@@ -98,9 +100,11 @@ class ChatEndpoint:
         import openai  # a second, and an extra
 
         try:
-            with self._client() as client:
-                answer = client.chat.completions.with_raw_response.create(**body).http_response
-                return _Answer(answer.status_code, answer.content)
+            with (
+                self._client() as client,
+                client.chat.completions.with_streaming_response.create(**body, stream=True) as answer,
+            ):
+                return _Answer(answer.status_code, self._read(answer))
         except openai.APIStatusError as error:
             response = error.response
             return _Answer(response.status_code, response.content, response.headers.get("Retry-After"))
@@ -108,11 +112,30 @@ class ChatEndpoint:
             raise UserError(
                 f"{self.name} did not answer within {self._seconds:g} seconds: is the server busy?"
             ) from error
-        except openai.OpenAIError as error:
+        except UserError:
+            raise
+        except Exception as error:
             reason = self._plain(str(error.__cause__ or error))
             raise UserError(
                 f"{self.name} cannot be reached ({reason}): is the server running? It is the one of llm.base-url"
             ) from error
+
+    def _read(self, answer: openai.APIResponse[Any]) -> bytes:
+        """The whole answer; of a stream the message that it makes, whole as well."""
+        if "text/event-stream" not in answer.headers.get("content-type", ""):
+            return answer.read()
+        lines = list(self._until(time.monotonic() + MAX_STREAM_SECONDS, answer.iter_lines()))
+        try:
+            message = joined_message(lines)
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            return "\n".join(lines).encode()  # what it says is told as any other answer that is none
+        return json.dumps({"choices": [{"message": message}]}).encode()
+
+    def _until(self, end: float, lines: Iterable[str]) -> Iterator[str]:
+        for line in lines:
+            if time.monotonic() > end:
+                raise UserError(f"{self.name} was still answering after {MAX_STREAM_SECONDS:g} seconds: given up")
+            yield line
 
     def _client(self) -> openai.OpenAI:
         import openai

@@ -15,7 +15,7 @@ from kbapp.domain.chat import ChatMessage, ChatReply, SystemMessage, ToolCall, T
 from kbapp.domain.errors import UserError
 from kbapp.domain.relevance import HintLanguage
 from kbapp.domain.tool_schema import lookup_tool
-from tests.chat_server import ChatServer, Reply, calls, says, serve_chat
+from tests.chat_server import STREAM, ChatServer, Reply, calls, says, serve_chat, streams
 
 KEY = "sk-secret-0123456789"
 HELLO = [UserMessage("你好")]
@@ -72,6 +72,7 @@ def test_the_conversation_the_tool_the_model_and_the_key_are_sent(server: ChatSe
                 {"role": "assistant", "content": "完"},
             ],
             "tools": [tool.to_openai()],
+            "stream": True,
         }
     ]
     assert server.headers[0]["authorization"] == f"Bearer {KEY}"
@@ -123,8 +124,32 @@ def test_answers_in_the_forms_that_servers_give_are_read(
 
 
 @pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        (streams({"content": "你"}, {"content": "好"}, {}), ChatReply("你好")),
+        (streams({"content": None, "tool_calls": None}), ChatReply("")),
+        (
+            streams(
+                {"tool_calls": [{"index": 0, "id": "a", "function": {"name": "f", "arguments": '{"query": '}}]},
+                {"tool_calls": [{"index": 1, "id": "b", "function": {"name": "f", "arguments": "{}"}}]},
+                {"tool_calls": [{"index": 0, "function": {"arguments": '"缓存"}'}}]},
+            ),
+            ChatReply("", (ToolCall("a", "f", '{"query": "缓存"}'), ToolCall("b", "f", "{}"))),
+        ),
+    ],
+)
+def test_an_answer_that_is_streamed_is_put_together(server: ChatServer, reply: Reply, expected: ChatReply) -> None:
+    server.script = [reply]
+    assert Patience().endpoint(server).reply(HELLO, []) == expected
+
+
+@pytest.mark.parametrize(
     ("reply", "sentence"),
     [
+        (Reply(200, b'data: {"error": {"message": "loading sk-secret-0123456789"}}\n\n', STREAM), 'loading ***"'),
+        (Reply(200, b"data: <html>\n\n", STREAM), "chat completions (data: <html>)"),
+        (Reply(200, b'data: {"choices": [7]}\n\n', STREAM), "chat completions"),
+        (Reply(200, b'data: {"choices": [', STREAM | {"Content-Length": "100"}), "cannot be reached"),
         (Reply(401, b'{"error": "bad key sk-secret-0123456789"}', JSON), "HTTP 401: it refused the key, check llm.api"),
         (Reply(403, b""), "HTTP 403: it refused the key"),
         (Reply(404, b'{"error": "no model sk-secret-0123456789"}', JSON), 'no model ***"}): check llm.base-url and'),

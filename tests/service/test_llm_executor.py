@@ -73,6 +73,7 @@ def test_a3_the_model_gets_the_executor_prompt_the_goal_and_the_tool_and_nothing
                 {"role": "user", "content": TASK.goal},
             ],
             "tools": [lookup_tool(language).to_openai()],
+            "stream": True,
         }
     ]
 
