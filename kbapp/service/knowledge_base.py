@@ -25,7 +25,7 @@ from kbapp.service.follower import Follower, FollowOptions, FollowStatus, OpenWa
 from kbapp.service.health import HealthCheck
 from kbapp.service.index_report import IndexReport, OnProgress
 from kbapp.service.indexing import Indexer
-from kbapp.service.lookup import Lookup, LookupRequest
+from kbapp.service.lookup import Lookup, LookupOutcome, LookupRequest
 from kbapp.service.overview import Overview, OverviewReader
 from kbapp.service.previews import Previews, UploadPreview
 from kbapp.service.ranking import Ranking
@@ -93,14 +93,13 @@ class KnowledgeBase:
             self._parts.sessions.add(request.session_id, outcome.call)
         return outcome.result, outcome.invocation
 
-    def unrecorded_lookup(self, query: str) -> tuple[LookupResult, Invocation]:
+    def unrecorded_lookup(self, query: str) -> LookupOutcome:
         """``explained_lookup`` in a session of its own that leaves no trace: for measuring, not for executors.
 
         Raises:
             UserError: the query is empty or too long.
         """
-        outcome = self._parts.lookup.run(LookupRequest(query))
-        return outcome.result, outcome.invocation
+        return self._parts.lookup.run(LookupRequest(query))
 
     def ranking(self, query: str) -> Ranking:
         """The documents behind a lookup of a fresh session, best first, with their legs; leaves no trace either.
