@@ -6,6 +6,7 @@ White space does not count: the same table set in other widths is the same text.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 SHINGLE_CHARACTERS = 40  # as few words in a row are shared by chance, or by a name that both texts need
 LEFT_OUT = "…"
@@ -18,13 +19,13 @@ def without_repeats(text: str, earlier: Sequence[str]) -> str:
 
     A shorter text is one run by itself. ``""``: nothing new is left.
     """
-    positions = [position for position, character in enumerate(text) if not character.isspace()]
-    visible = "".join(text[position] for position in positions)
+    visible = squeezed(text)
     repeated = _repeated(visible, [squeezed(each) for each in earlier])
-    if not any(repeated):
+    if 1 not in repeated:
         return text
     if not any(character.isalnum() for character, again in zip(visible, repeated, strict=True) if not again):
         return ""
+    positions = [position for position, character in enumerate(text) if not character.isspace()]
     parts: list[str] = []
     end = 0
     for first, last in _runs(repeated):
@@ -34,6 +35,7 @@ def without_repeats(text: str, earlier: Sequence[str]) -> str:
     return "".join([*parts, text[end:]])
 
 
+@lru_cache(maxsize=1024)  # what a session was given is compared with every later answer
 def squeezed(text: str) -> str:
     """The visible characters alone."""
     return "".join(text.split())
