@@ -27,13 +27,8 @@ class Rate:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Wilson's score interval, 95 % (Wilson 1927): sound for few queries and for rates near 0 and 1."""
-        if not self.of:
-            return None
-        share, squared = self.count / self.of, Z * Z / self.of
-        centre = (share + squared / 2) / (1 + squared)
-        half = math.sqrt(share * (1 - share) * squared + squared * squared / 4) / (1 + squared)
-        return max(0.0, centre - half), min(1.0, centre + half)
+        """Wilson's, 95 %; None when there was nothing to count."""
+        return wilson_interval(self.count / self.of, self.of) if self.of else None
 
     def to_dict(self) -> dict[str, JsonValue]:
         """The rate as JSON."""
@@ -45,6 +40,14 @@ class Rate:
         }
 
 
+def wilson_interval(share: float, count: int) -> tuple[float, float]:
+    """The 95 % score interval of a share of ``count`` (Wilson 1927): sound for few queries, and near 0 and 1."""
+    squared = Z * Z / count
+    centre = (share + squared / 2) / (1 + squared)
+    half = math.sqrt(max(share * (1 - share), 0.0) * squared + squared * squared / 4) / (1 + squared)
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
 def rate_of(answers: Collection[bool]) -> Rate:
     """How many of the answers are yes."""
     return Rate(sum(answers), len(answers))
@@ -52,9 +55,10 @@ def rate_of(answers: Collection[bool]) -> Rate:
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """Values, one per query, as their mean."""
+    """Values from 0 to ``most``, one per query, as their mean."""
 
     values: tuple[float, ...]
+    most: float = 1.0
 
     @property
     def value(self) -> float | None:
@@ -63,13 +67,11 @@ class Mean:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """95 % by the normal approximation, no wider than the values are; None for fewer than two values."""
-        mean, count = self.value, len(self.values)
-        if mean is None or count < 2:
+        """Wilson's, 95 %, on the safe side: bounded values vary no more than yes and no with the same mean."""
+        if self.value is None:
             return None
-        variance = math.fsum((value - mean) ** 2 for value in self.values) / (count - 1)
-        half = Z * math.sqrt(variance / count)
-        return max(min(self.values), mean - half), min(max(self.values), mean + half)
+        low, high = wilson_interval(self.value / self.most, len(self.values))
+        return low * self.most, high * self.most
 
     def to_dict(self) -> dict[str, JsonValue]:
         """The mean as JSON."""
@@ -124,7 +126,7 @@ def list_figures(answers: Sequence[RankedAnswer]) -> ListFigures:
         recall={k: rate_of([is_found(each.documents, each.relevant, k) for each in answers]) for k in (1, 3, 5)},
         mrr=Mean(tuple(reciprocal_rank(each.documents, each.relevant) for each in answers)),
         ndcg=Mean(tuple(ndcg(each.documents, each.relevant) for each in answers)),
-        distinct_documents=Mean(tuple(float(len(set(each.hits[:TOP]))) for each in answers)),
+        distinct_documents=Mean(tuple(float(len(set(each.hits[:TOP]))) for each in answers), most=TOP),
     )
 
 
