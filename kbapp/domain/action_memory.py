@@ -113,10 +113,14 @@ class SessionMemory:
         """Whether text of the document was given."""
         return any(text.document == document for call in self.calls for text in call.given)
 
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """All texts that were given, in order."""
-        return tuple(text.text for call in self.calls for text in call.given)
+    def texts_before(self, offer: GivenText) -> tuple[str, ...]:
+        """All texts that were given, in order; not those of an earlier version of the document, which is new again."""
+        return tuple(
+            text.text
+            for call in self.calls
+            for text in call.given
+            if text.document != offer.document or text.document_hash == offer.document_hash
+        )
 
     def call_that_gave(self, offer: GivenText) -> EarlierCall | None:
         """The call that gave the offered document, as it still is, or the same text from another one (M3)."""
@@ -125,7 +129,7 @@ class SessionMemory:
                 same_document = text.document == offer.document and text.document_hash == offer.document_hash
                 if same_document or text.document_hash == offer.document_hash or text.text_hash == offer.text_hash:
                     return call
-        return self._call_that_holds(offer.text)
+        return self._call_that_holds(offer)
 
     def has_given_part(self, offer: GivenText) -> bool:
         """Whether just this chunk or section, or its text, was given."""
@@ -135,7 +139,7 @@ class SessionMemory:
             for call in self.calls
             for text in call.given
         )
-        return is_given or self._call_that_holds(offer.text) is not None
+        return is_given or self._call_that_holds(offer) is not None
 
     def call_that_covers(self, query: str, domain: str) -> EarlierCall | None:
         """A call that got this domain at HIGHLY_RELEVANT or better and whose words ``query`` asks again (M4)."""
@@ -156,9 +160,10 @@ class SessionMemory:
         earlier = [text for call in self.calls for text in (call.query, call.missing_dimension) if text]
         return not any(_share_words(dimension, text) for text in earlier)
 
-    def _call_that_holds(self, text: str) -> EarlierCall | None:
+    def _call_that_holds(self, offer: GivenText) -> EarlierCall | None:
         """The first call that gave some of a text of which nothing is left without repeats."""
-        if not text or without_repeats(text, self.texts):
+        text = offer.text
+        if not text or without_repeats(text, self.texts_before(offer)):
             return None
         return next(call for call in self.calls if without_repeats(text, [given.text for given in call.given]) != text)
 

@@ -55,7 +55,10 @@ _SENTENCES: dict[str, dict[HintLanguage, str]] = {
         _EN: "the only match by keyword covers {share} of the query, less than {bound}",
         _ZH: "唯一的关键词命中只覆盖查询的 {share}，低于 {bound}",
     },
-    "best chunk": {_EN: "the best chunk has similarity {similarity}", _ZH: "最佳片段的相似度为 {similarity}"},
+    "best chunk": {
+        _EN: "the chunk that ranks first has similarity {similarity}",
+        _ZH: "排名第一的片段相似度为 {similarity}",
+    },
     "section chunk": {
         _EN: "the chunk of the document with the section has similarity {similarity}",
         _ZH: "含该章节的文档，其片段相似度为 {similarity}",

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from kbapp.domain.relevance import HintLanguage
 
 NOT_FOUND = "not_found"
+CANNOT_TELL = "cannot_tell"
 NO_SUCH_SECTION = "no_such_section"
 AMBIGUOUS_MATCH = "ambiguous_match"
 L0_UNAVAILABLE = "l0_unavailable"
@@ -24,6 +25,13 @@ _TEXTS: Mapping[str, Mapping[HintLanguage, str]] = {
     NOT_FOUND: {
         HintLanguage.ZH: "知识库中没有与该问题相关的内容",
         HintLanguage.EN: "The knowledge base holds nothing relevant to this question",
+    },
+    CANNOT_TELL: {
+        HintLanguage.ZH: "检索不完整，无法判断知识库中是否有相关内容：请稍后再试，或先依据已有信息回答",
+        HintLanguage.EN: (
+            "The search was incomplete, so nobody can tell whether the knowledge base holds something on this:"
+            " try again later, or answer with what you have"
+        ),
     },
     NO_SUCH_SECTION: {
         HintLanguage.ZH: "该文档没有名为“{section}”的章节；可用章节见 availableSections：{sections}",

@@ -5,6 +5,7 @@ White space does not count: the same table set in other widths is the same text.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
@@ -23,9 +24,9 @@ def without_repeats(text: str, earlier: Sequence[str]) -> str:
     repeated = _repeated(visible, [squeezed(each) for each in earlier])
     if 1 not in repeated:
         return text
-    if not any(character.isalnum() for character, again in zip(visible, repeated, strict=True) if not again):
-        return ""
     positions = [position for position, character in enumerate(text) if not character.isspace()]
+    if not _says_something(text, [position for position, again in zip(positions, repeated, strict=True) if not again]):
+        return ""
     parts: list[str] = []
     end = 0
     for first, last in _runs(repeated):
@@ -49,6 +50,15 @@ def _repeated(text: str, earlier: Sequence[str]) -> bytearray:
             if text[start : start + SHINGLE_CHARACTERS] in other:
                 marks[start : start + SHINGLE_CHARACTERS] = b"\1" * len(text[start : start + SHINGLE_CHARACTERS])
     return marks
+
+
+def _says_something(text: str, positions: Sequence[int]) -> bool:
+    """Whether a letter or digit stands at one of the positions, outside of headings."""
+    starts = [0, *(position + 1 for position, character in enumerate(text) if character == "\n")]
+    return any(
+        text[position].isalnum() and not text.startswith("#", starts[bisect_right(starts, position) - 1])
+        for position in positions
+    )
 
 
 def _candidates(text: str, other: str) -> Iterator[int]:

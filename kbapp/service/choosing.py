@@ -43,7 +43,7 @@ class Chooser:
         answers = self.answerer.answers(findings, asked.section)
         best = next(answers, None)
         if best is None:
-            missed = Answer(message=self._miss_message(memory))
+            missed = Answer(message=self._miss_message(findings, memory))
             return Choice(missed, missed)
         if best.given is None or not memory.calls:
             return Choice(best, best)
@@ -65,14 +65,16 @@ class Chooser:
         """The answer without passages that another document's text already brought (M3)."""
         if answer.given is None:
             return answer
-        text = without_repeats(answer.given.text, memory.texts)
+        text = without_repeats(answer.given.text, memory.texts_before(answer.given))
         if text == answer.given.text:
             return answer
         note = messages.message(messages.REPEATS_LEFT_OUT, self._language)
         shortened = answer.with_text(text)
         return replace(shortened, message=f"{answer.message} {note}" if answer.message else note)
 
-    def _miss_message(self, memory: SessionMemory) -> str:
+    def _miss_message(self, findings: Findings, memory: SessionMemory) -> str:
+        if findings.search_problem or findings.keywords.problem:
+            return messages.message(messages.CANNOT_TELL, self._language)
         misses = memory.misses_in_a_row + 1
         if misses >= MISSES_TO_STOP:
             return messages.message(messages.STOP_SEARCHING, self._language, count=misses)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kbapp.domain.action_memory import CallOutcome, EarlierCall, GivenText
 from kbapp.domain.documents import JsonValue
-from kbapp.domain.invocation import Invocation
+from kbapp.domain.invocation import Invocation, Outcome
 from kbapp.domain.relevance import RelevanceLevel
 from kbapp.service.answering import Answer
 
@@ -61,7 +61,10 @@ def call_of_row(row: Invocation) -> EarlierCall:
 def _outcome(row: Invocation) -> CallOutcome:
     if row.error is not None or row.relevance_level is RelevanceLevel.DEDUPED:
         return CallOutcome.WITHHELD
-    return CallOutcome.GIVEN if row.found else CallOutcome.MISSED
+    if row.found:
+        return CallOutcome.GIVEN
+    # What an outage hides was not missed.
+    return CallOutcome.MISSED if row.outcome is Outcome.NOT_FOUND else CallOutcome.WITHHELD
 
 
 def _given(row: dict[str, JsonValue], text: str) -> GivenText:

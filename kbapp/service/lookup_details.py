@@ -43,7 +43,7 @@ def retrieval_details(
         "goes_deeper": findings.goes_deeper,
         "min_coverage": grading.min_coverage,
         "l1_scores": list(distances),
-        "l1_top_score": min(distances, default=None),
+        "l1_top_score": graded.evidence.distance if graded else None,
         "l1_top_similarity": graded.similarity if graded else None,
         "l1_top_cosine": graded.evidence.cosine if graded else None,
         "l1_candidates": [_candidate(candidate) for candidate in candidates],

@@ -121,15 +121,15 @@ def test_t7_a_row_with_strange_evidence_is_one_without(values: dict[str, JsonVal
         ),
         (
             searched(HIGHLY, l1_candidates=[candidate(0.383)]),
-            "HIGHLY_RELEVANT: the best chunk has similarity 0.8085, at least 0.75.",
+            "HIGHLY_RELEVANT: the chunk that ranks first has similarity 0.8085, at least 0.75.",
         ),
         (
             searched(REFERENCE, l1_candidates=[candidate(0.6031)]),
-            "REFERENCE: the best chunk has similarity 0.6985, at least 0.5 and less than 0.75.",
+            "REFERENCE: the chunk that ranks first has similarity 0.6985, at least 0.5 and less than 0.75.",
         ),
         (
             searched(REFERENCE, l1_candidates=[candidate(0.5000001)]),
-            "REFERENCE: the best chunk has similarity 0.7499, at least 0.5 and less than 0.75.",
+            "REFERENCE: the chunk that ranks first has similarity 0.7499, at least 0.5 and less than 0.75.",
         ),
         (
             searched(HIGHLY, l1_candidates=[candidate(0.9), candidate(0.383)], section_candidate=1),
@@ -163,7 +163,8 @@ def test_t7_a_row_with_strange_evidence_is_one_without(values: dict[str, JsonVal
         ),
         (
             searched(PRECISE, l1_candidates=[candidate(0.383)]),
-            "PRECISE, although HIGHLY_RELEVANT follows: the best chunk has similarity 0.8085, at least 0.75.",
+            "PRECISE, although HIGHLY_RELEVANT follows:"
+            " the chunk that ranks first has similarity 0.8085, at least 0.75.",
         ),
     ],
 )
@@ -192,7 +193,7 @@ def test_t7_what_was_withheld_says_why_and_what_it_would_have_been(reason: Dedup
     explanation = explain(row)
     assert explanation.decision == (
         f"DEDUPED: {words}; without that it is HIGHLY_RELEVANT,"
-        " since the best chunk has similarity 0.8085, at least 0.75."
+        " since the chunk that ranks first has similarity 0.8085, at least 0.75."
     )
     assert explanation.recomputed_level is HIGHLY
 
@@ -200,7 +201,7 @@ def test_t7_what_was_withheld_says_why_and_what_it_would_have_been(reason: Dedup
 def test_t7_every_match_and_every_candidate_has_a_sentence() -> None:
     explanation = explain(searched(HIGHLY, l0_matches=[match(0.25)], l1_candidates=[candidate(0.383)]))
     assert explanation.sentences == (
-        "HIGHLY_RELEVANT: the best chunk has similarity 0.8085, at least 0.75.",
+        "HIGHLY_RELEVANT: the chunk that ranks first has similarity 0.8085, at least 0.75.",
         "L0 api/payment.md: The query contains the keyword '超时'. It covers 0.25 of the query.",
         "L1 api/pool.md (连接池 > 参数): similarity 0.8085, at least 0.75; distance 0.383, cosine 0.8085,"
         " words found 2 (50% by weight), unknown names 0%; rank 1 by vector.",

@@ -61,5 +61,10 @@ def test_m3_punctuation_alone_is_nothing_new() -> None:
     assert without_repeats(f"- {LINE}.", [LINE]) == ""
 
 
+def test_m3_a_heading_alone_is_nothing_new() -> None:
+    assert without_repeats(f"## 另一节\n{LINE}", [LINE]) == ""
+    assert without_repeats(f"另一节\n{LINE}", [LINE]) == f"另一节\n{LEFT_OUT}"
+
+
 def test_m3_a_text_of_one_character_over_and_over_ends_quickly() -> None:
     assert without_repeats("a" * 20_000, ["a" * 20_000]) == ""

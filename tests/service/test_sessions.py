@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,10 +11,13 @@ import pytest
 
 from kbapp.domain.action_memory import DomainPolicy
 from kbapp.domain.documents import DocumentStatus
+from kbapp.domain.errors import IndexUnavailable
 from kbapp.domain.lookup_result import DedupReason, LookupResult
+from kbapp.domain.ports import Vectors
 from kbapp.domain.relevance import RelevanceLevel
 from kbapp.service.knowledge_base import KnowledgeBase
 from kbapp.service.lookup import LookupRequest
+from tests.embedding import TinyEmbedder
 from tests.knowledge import document, open_for_test, write_documents
 
 DOCUMENTS = {
@@ -25,6 +28,11 @@ DOCUMENTS = {
     "guides/copy.md": "# 值班手册\n\n## 交接\n\n值班交接时核对告警静默。\n\n## 升级\n\n十分钟无人响应时升级。\n",
     "operations/copy.md": "# 值班手册\n\n## 交接\n\n值班交接时核对告警静默。\n\n## 升级\n\n十分钟无人响应时升级。\n",
 }
+
+
+class DeadEmbedder(TinyEmbedder):
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        raise IndexUnavailable("the endpoint is dead")
 
 
 @pytest.fixture
@@ -207,3 +215,29 @@ def test_m4_a_person_may_try_another_domain_policy_for_one_call(tmp_path: Path) 
             kb.explained_lookup(LookupRequest("ERR_TIMEOUT", "s", domain_policy=policy))
         rows = kb.telemetry(session_id="s")
     assert [row.retrieval_details["domain_policy"] for row in reversed(rows)] == ["off", "warn", "block"]
+
+
+def test_m5_a_document_that_changed_is_given_whole(tmp_path: Path) -> None:
+    text = "萃取时间 {seconds} 秒，研磨刻度 9，水温 93 度，粉量 18 克，出液 36 克，注水分三次，每次间隔十秒。"
+    folder = tmp_path / "knowledge_base"
+    write_documents(folder, {"api/coffee.md": document("咖啡", "ERR_ESPRESSO", text.format(seconds=25))})
+    with open_for_test(tmp_path) as kb:
+        kb.reindex()
+        ask(kb, "ERR_ESPRESSO")
+        write_documents(folder, {"api/coffee.md": document("咖啡", "ERR_ESPRESSO", text.format(seconds=40))})
+        kb.reindex()
+        again = ask(kb, "ERR_ESPRESSO")
+    assert again.primary is not None
+    assert text.format(seconds=40) in again.primary.content
+
+
+def test_m7_what_an_outage_hides_is_no_miss_and_nothing_is_said_of_the_content(tmp_path: Path) -> None:
+    write_documents(tmp_path / "knowledge_base", DOCUMENTS)
+    with open_for_test(tmp_path) as kb:
+        kb.reindex()
+    with open_for_test(tmp_path, DeadEmbedder()) as kb:
+        results = [ask(kb, f"zqxv{number} blorp") for number in range(4)]
+    for result in results:
+        assert result.degraded
+        assert not result.found
+        assert "无法判断" in str(result.message)
