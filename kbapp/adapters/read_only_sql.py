@@ -117,7 +117,7 @@ def _translated(error: Exception, file: Path, limits: SqlLimits) -> UserError | 
         return UserError(f"the statement took longer than {limits.seconds:g} seconds and was stopped: ask for less")
     if code == sqlite3.SQLITE_AUTH or "not authorized" in str(error):
         return UserError("only one SELECT that reads tables is allowed here: this statement does more")
-    return UserError(f"the statement cannot be run ({error}): only one SELECT is allowed here")
+    return UserError(f"only one SELECT is allowed here, and this statement cannot be run: {error}")
 
 
 def _without_leading_comments(sql: str) -> str:

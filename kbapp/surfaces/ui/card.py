@@ -11,12 +11,15 @@ import streamlit as st
 from kbapp.domain.documents import JsonValue
 from kbapp.domain.invocation import Invocation
 from kbapp.domain.lookup_result import LookupResult, parse_result
+from kbapp.domain.relevance import HINTS, HintLanguage
 from kbapp.domain.tokens import content_tokens
 from kbapp.service.knowledge_base import KnowledgeBase
+from kbapp.surfaces.ui import state
 from kbapp.surfaces.ui.context import errors_as_sentences
 from kbapp.surfaces.ui.levels import look_of, render_level
 from kbapp.surfaces.ui.quoted import plain, render_quoted
 from kbapp.surfaces.ui.state import t
+from kbapp.surfaces.ui.texts import Language
 from kbapp.surfaces.ui.verdicts import render_verdict
 from kbapp.surfaces.ui.why import render_why
 
@@ -59,6 +62,7 @@ def _render_head(call: Invocation, number: int | None) -> None:
 def _render_result(call: Invocation, result: LookupResult, numbers: dict[str, int]) -> None:
     if result.completeness_hint:
         st.markdown(f":material/lightbulb: _{plain(result.completeness_hint)}_")
+        _render_meaning(result)
     render_domains(result.retrieved_domains, _texts(call.retrieval_details.get("new_domains")))
     if result.message:
         st.info(plain(result.message), icon=":material/chat_info:")
@@ -103,6 +107,14 @@ def _render_part(kind: str, title: str, source: str, content: str, words: Sequen
         st.caption(f"{kind} · :material/description: {plain(source)}")
         if content:
             render_quoted(content, words)
+
+
+def _render_meaning(result: LookupResult) -> None:
+    """What the hint says in the language of the screen, where the executor was told in the other one."""
+    language = HintLanguage.ZH if state.language() is Language.CHINESE else HintLanguage.EN
+    meaning = HINTS[language][result.relevance_level] if result.relevance_level else None
+    if meaning and meaning != result.completeness_hint:
+        st.caption(t("card.hint_meaning", hint=plain(meaning)))
 
 
 def _render_earlier(call: Invocation, numbers: dict[str, int]) -> None:

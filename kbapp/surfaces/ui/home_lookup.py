@@ -26,7 +26,8 @@ def render_lookup(kb: KnowledgeBase) -> None:
     """The form, the examples, and below them the cards of what was asked last."""
     with st.container(border=True, key="home_try"):
         st.header(t("home.try"), anchor=False)
-        queries = _asked_in_form() or _asked_by_example(kb)
+        typed, example = _asked_in_form(), _asked_by_example(kb)
+        queries = typed or example
         if queries:
             with st.spinner(t("home.looking_up")):
                 _look_up(kb, queries)

@@ -7,7 +7,7 @@ from typing import Literal
 
 import streamlit as st
 
-from kbapp.domain.invocation import Invocation
+from kbapp.domain.invocation import Invocation, Outcome
 from kbapp.domain.relevance import RelevanceLevel
 from kbapp.surfaces.ui.state import t
 
@@ -35,11 +35,14 @@ LOOKS: dict[RelevanceLevel | None, LevelLook] = {
     RelevanceLevel.DEDUPED: LevelLook("level.DEDUPED", "violet", ":material/content_copy:"),
     None: LevelLook("level.none", "gray", ":material/search_off:"),
 }
+_DEGRADED = LevelLook("level.degraded", "orange", ":material/warning:")
 _REFUSED = LevelLook("level.error", "red", ":material/block:")
 
 
 def look_of(invocation: Invocation) -> LevelLook:
-    """How the answer to a call looks; a refused call has no level."""
+    """How the answer to a call looks; a refused call has no level, and where a part did not answer a miss is none."""
+    if invocation.outcome is Outcome.DEGRADED and invocation.relevance_level is None:
+        return _DEGRADED
     return _REFUSED if invocation.error else LOOKS[invocation.relevance_level]
 
 

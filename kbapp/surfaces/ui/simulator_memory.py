@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from kbapp.domain.action_memory import DomainPolicy, SessionMemory
-from kbapp.domain.invocation import Invocation
+from kbapp.domain.invocation import CLEAR_TOOL_NAME, Invocation
 from kbapp.domain.relevance import RelevanceLevel
 from kbapp.domain.session_transcript import session_to_dict, session_to_markdown
 from kbapp.prompts import executor_prompt
@@ -36,9 +36,16 @@ def render_memory(kb: KnowledgeBase, calls: Sequence[Invocation]) -> None:
 
 
 def _render_figures(calls: Sequence[Invocation], memory: SessionMemory) -> None:
-    blocked = sum(call.relevance_level is RelevanceLevel.DEDUPED for call in calls)
+    counted = _since_clear(calls)
+    blocked = sum(call.relevance_level is RelevanceLevel.DEDUPED for call in counted)
     given = sum(len(documents) for documents in memory.documents.values())
-    st.markdown(t("simulator.figures", calls=len(numbers_of(calls)), given=given, blocked=blocked))
+    st.markdown(t("simulator.figures", calls=len(numbers_of(counted)), given=given, blocked=blocked))
+
+
+def _since_clear(calls: Sequence[Invocation]) -> Sequence[Invocation]:
+    """The calls that the memory holds: those after the last clear."""
+    clears = [index for index, call in enumerate(calls) if call.tool_name == CLEAR_TOOL_NAME]
+    return calls[clears[-1] + 1 :] if clears else calls
 
 
 def _render_domains(memory: SessionMemory, numbers: dict[str, int]) -> None:

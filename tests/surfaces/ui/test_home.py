@@ -201,3 +201,12 @@ def test_the_age_of_a_scan_is_in_the_largest_unit_that_fits(seconds: int, text: 
 def test_the_engine_has_a_sign_and_a_word(engine: Engine | None, word: str) -> None:
     assert word in engine_text(engine)
     assert ":material/" in engine_text(engine)
+
+
+def test_the_examples_stay_when_a_query_of_ones_own_is_looked_up(app: AppTest) -> None:
+    page = open_page_of(app, Page.HOME)
+    examples = [button.key for button in page.button if str(button.key).startswith("home_example_")]
+    page.text_input(key="home_query").input("Nginx")
+    page.button(key="home_submit").click().run()
+    assert [button.key for button in page.button if str(button.key).startswith("home_example_")] == examples
+    assert examples

@@ -10,6 +10,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from kbapp.domain.documents import JsonValue
+from kbapp.domain.errors import IndexUnavailable
 from kbapp.domain.invocation import CLEAR_TOOL_NAME, Invocation
 from kbapp.domain.telemetry import Verdict
 from kbapp.service.knowledge_base import KnowledgeBase
@@ -57,6 +58,7 @@ def test_a_precise_hit_then_a_repeat_that_points_to_it(page: AppTest, knowledge_
     assert "PRECISE" in texts(page)
     assert "api · new" in texts(page)
     assert "知识库中不存在比上述结果更精准的文档" in texts(page)
+    assert "In the language of this screen" in texts(page)
     ask(page, "ERR_TIMEOUT 怎么办")
     first, second = rows(knowledge_base)
     assert second.dedup_reason == "doc_retrieved"
@@ -125,6 +127,7 @@ def test_clear_forgets_and_is_a_row(page: AppTest, knowledge_base: KnowledgeBase
     page.button(key="simulator_clear").click().run()
     assert rows(knowledge_base)[-1].tool_name == CLEAR_TOOL_NAME
     assert "the session was cleared" in texts(page)
+    assert "**0** calls · **0** documents given · **0** deduped" in texts(page)
     ask(page, "ERR_TIMEOUT")
     assert rows(knowledge_base)[-1].relevance_level == "PRECISE"
 
@@ -212,3 +215,16 @@ def test_an_example_is_asked_when_it_is_pressed(page: AppTest, knowledge_base: K
     assert [row.query for row in rows(knowledge_base)] == [
         page.button(key="simulator_example_0").label.split(": ")[1].replace("\\", "")
     ]
+
+
+def test_where_a_part_did_not_answer_nothing_is_called_a_miss(
+    page: AppTest, knowledge_base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise IndexUnavailable("the endpoint is dead")
+
+    monkeypatch.setattr(knowledge_base._parts.embedder, "embed_queries", fail)
+    ask(page, "zqxv blorp")
+    assert rows(knowledge_base)[-1].outcome == "degraded"
+    assert "DEGRADED, nothing found" in texts(page)
+    assert "NOT FOUND" not in texts(page)

@@ -2,12 +2,14 @@
 
 TEXTS: dict[str, tuple[str, str]] = {
     "home.hero": (
-        "Each question is looked up in two stages, by keyword within milliseconds and then by meaning, and every answer"
+        "Each question is looked up in two stages, by keyword within milliseconds and then by meaning, and every"
+        " answer"
         " says how good it is: PRECISE, HIGHLY RELEVANT or REFERENCE. What a session was given is remembered, so an"
         " agent that asks twenty times in other words gets the text once, and after that a pointer to it in place of"
         " twenty copies in its context.",
         "每个问题分两步检索：先用关键词（毫秒级），再按语义；每个结果都标明等级：精确、高度相关或参考。"
-        "系统还会记住本会话已提供过的内容：智能体换着说法问二十遍，正文只给一次，之后只得到指引，上下文不会塞满二十份重复内容。",
+        "系统还会记住本会话已提供过的内容：智能体换着说法问二十遍，正文只给一次，之后只得到指引，上下文不会塞满二"
+        "十份重复内容。",
     ),
     "home.try": ("Try a lookup", "试一次检索"),
     "home.query": ("Query", "查询"),
@@ -122,13 +124,15 @@ TEXTS: dict[str, tuple[str, str]] = {
         "关键词检索仍可用；原因排除之前无法索引和记录。",
     ),
     "home.way.engine": (
-        "Lookups by keyword go on. End the process that holds the folder or set `milvus.uri`; the next lookup tries"
-        " again by itself.",
-        "关键词检索仍可用。请结束占用该目录的进程，或设置 `milvus.uri`；下一次检索会自动重试。",
+        "Lookups by keyword go on, and the next one tries again by itself. Mend what the sentence above names: an"
+        " embedding"
+        " endpoint that does not answer, a process that holds the folder, or `milvus.uri`.",
+        "关键词检索仍可用，下一次检索会自动重试。请处理上面指出的原因：向量模型服务无响应、其他进程占用目录，或 `"
+        "milvus.uri`。",
     ),
     "home.way.failed": (
-        "Mend the file, or upload it again; a file that changed is indexed by itself.",
-        "请修正文件或重新上传；文件变化后会自动重新索引。",
+        "Mend what the sentence names: the file, which is then indexed by itself, or the model and its endpoint.",
+        "请处理上面指出的原因：修正文件后会自动重新索引；若是向量模型或其服务，请先恢复它。",
     ),
     "home.way.telemetry": (
         "Answers are not affected. Check that the state folder is writable and the disk is not full.",

@@ -76,7 +76,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "Replace {count} documents among them that are there with another text",
         "其中 {count} 份文档已存在且内容不同，一并替换",
     ),
-    "kb.save": ("Save {count} files", "保存 {count} 个文件"),
+    "kb.save": ("Save files: {count}", "保存 {count} 个文件"),
     "kb.discard": ("Discard", "放弃"),
     # Work and its outcome
     "kb.working": ("{share} · {name}", "{share} · {name}"),
@@ -146,7 +146,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "kb.file": ("File", "文件"),
     "kb.keywords": ("Keywords", "关键词"),
     "kb.chunks": ("Chunks", "片段"),
-    "kb.changed": ("Changed", "修改时间"),
+    "kb.changed": ("Index updated", "索引更新"),
     "kb.problem": ("Problem", "问题"),
     "kb.status_INDEXED": ("Indexed", "已索引"),
     "kb.status_PENDING": ("Pending", "待索引"),
@@ -160,7 +160,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "There is no document {path} any more: it was moved or deleted.",
         "找不到文档 {path}：可能已移动或删除。",
     ),
-    "kb.changed_at": ("changed {when}", "修改于 {when}"),
+    "kb.changed_at": ("index updated {when}", "索引更新于 {when}"),
     "kb.failed_because": ("Not indexed:", "未能建立索引："),
     "kb.failed_way_out": (
         "An older version, if there is one, keeps answering. Mend the cause, then reindex.",

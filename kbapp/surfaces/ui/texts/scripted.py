@@ -59,10 +59,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "{before} → {calls}; {characters_before} characters → {characters}",
         "{before} → {calls} 次；{characters_before} 字 → {characters} 字",
     ),
-    "scripted.headline_one": ("; the needed document is still given", "；所需文档仍然取得"),
-    "scripted.headline_all": ("; all {needed} needed documents still given", "；{needed} 份所需文档全部取得"),
+    "scripted.headline_one": ("; text of the needed document is still given", "；所需文档仍然取得"),
+    "scripted.headline_all": ("; text of all {needed} needed documents still given", "；{needed} 份所需文档全部取得"),
     "scripted.headline_some": (
-        "; {covered} of {needed} needed documents given (without a memory: {before})",
+        "; text of {covered} of {needed} needed documents given (without a memory: {before})",
         "；取得 {needed} 份所需文档中的 {covered} 份（无记忆时 {before} 份）",
     ),
     "scripted.headline_note": (
