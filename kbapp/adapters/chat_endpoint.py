@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 from urllib.parse import urlsplit
 
 from kbapp.adapters.chat_stream import joined_message
+from kbapp.adapters.endpoint_address import is_plain_address
 from kbapp.domain.chat import ChatMessage, ChatReply, SystemMessage, ToolCall, ToolMessage, UserMessage
 from kbapp.domain.documents import JsonValue
 from kbapp.domain.errors import UserError
@@ -206,7 +207,7 @@ def _check(options: ChatOptions) -> None:
         raise UserError(
             "llm.base-url is not set: set it to an OpenAI-compatible endpoint, such as http://127.0.0.1:11434/v1"
         )
-    if not _is_plain_address(options.base_url.strip()):
+    if not is_plain_address(options.base_url.strip()):
         raise UserError(
             "llm.base-url is not a plain http or https address such as http://127.0.0.1:11434/v1"
             " (a key belongs in llm.api-key)"
@@ -216,16 +217,6 @@ def _check(options: ChatOptions) -> None:
     key = options.api_key.strip()
     if not (key.isascii() and key.isprintable()):
         raise UserError("llm.api-key holds characters that no key has: copy it again")
-
-
-def _is_plain_address(base_url: str) -> bool:
-    try:
-        parts = urlsplit(base_url)
-        port = parts.port
-    except ValueError:
-        return False
-    is_plain = base_url.isascii() and base_url.isprintable() and not set(base_url) & set(" @?#\\")
-    return is_plain and parts.scheme in {"http", "https"} and bool(parts.hostname) and port != 0
 
 
 def _seconds(retry_after: str | None) -> float:

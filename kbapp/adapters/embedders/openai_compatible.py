@@ -19,6 +19,7 @@ import numpy as np
 
 from kbapp.adapters.embedders.checking import unit_rows
 from kbapp.adapters.embedders.texts import Role, e5_prefix
+from kbapp.adapters.endpoint_address import is_plain_address
 from kbapp.domain.errors import IndexUnavailable, UserError
 from kbapp.domain.ports import Vectors
 
@@ -76,7 +77,7 @@ def endpoint_of(model: str, base_url: str | None, key: str | None) -> Endpoint:
             f"embedding.model is openai:{model}, but embedding.base-url is not set: "
             "set it to the server's address, such as http://127.0.0.1:11434/v1."
         )
-    if not _is_plain_address(base_url):
+    if not is_plain_address(base_url):
         raise UserError(
             "embedding.base-url is not a plain http or https address such as http://127.0.0.1:11434/v1 "
             "(a key belongs in embedding.api-key)."
@@ -86,16 +87,6 @@ def endpoint_of(model: str, base_url: str | None, key: str | None) -> Endpoint:
         raise UserError("embedding.api-key holds characters that no key has: copy it again.")
     url = base_url.rstrip("/").removesuffix("/embeddings") + "/embeddings"
     return Endpoint(url, model, key or None)
-
-
-def _is_plain_address(base_url: str) -> bool:
-    try:
-        parts = urlsplit(base_url)
-        port = parts.port
-    except ValueError:
-        return False
-    plain = base_url.isascii() and base_url.isprintable() and not set(base_url) & set(" @?#\\")
-    return plain and parts.scheme in {"http", "https"} and bool(parts.hostname) and port != 0
 
 
 def _request(endpoint: Endpoint, inputs: list[str], seconds: float) -> Vectors:
