@@ -75,13 +75,13 @@ def test_a_saved_file_is_indexed_and_told_of_once_and_the_uploader_is_empty(
     save(page)
     [record] = [record for record in knowledge_base.documents() if record.path == "api/cache.md"]
     assert record.status is DocumentStatus.INDEXED
-    assert "1 of 1 files" in words(page)
+    assert "1 of 1 file" in words(page)
     assert page.file_uploader[0].value == []
     page.run()
-    assert "1 of 1 files" in words(page)
+    assert "1 of 1 file" in words(page)
     assert [each.updated_at for each in knowledge_base.documents() if each.path == record.path] == [record.updated_at]
     page.button(key="kb_dismiss").click().run()
-    assert "1 of 1 files" not in words(page)
+    assert "1 of 1 file" not in words(page)
 
 
 def test_after_an_upload_one_click_looks_it_up_in_this_session(page: AppTest, knowledge_base: KnowledgeBase) -> None:

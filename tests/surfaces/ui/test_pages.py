@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from kbapp.surfaces.ui.context import Page
-from kbapp.surfaces.ui.texts import CATALOGUE, Language
+from kbapp.surfaces.ui.texts import CATALOGUE, Language, text
 from tests.surfaces.ui.conftest import ROOT, open_page_of
 
 
@@ -44,3 +44,9 @@ def test_a_wrong_setting_is_a_sentence_on_the_page(tmp_path: Path, monkeypatch: 
     app = AppTest.from_file(str(ROOT / Page.HOME), default_timeout=60).run()
     assert not app.exception
     assert "KBAPP_NONSENSE" in app.error[0].value.replace("\\", "")
+
+
+def test_a_count_is_followed_by_the_word_in_its_number() -> None:
+    shown = [text("kb.count_chunks", Language.ENGLISH, count=count) for count in (0, 1, 2, "1", "1,024")]
+    assert shown == ["0 chunks", "1 chunk", "2 chunks", "1 chunk", "1,024 chunks"]
+    assert text("kb.count_chunks", Language.CHINESE, count=1) == "1 个片段"

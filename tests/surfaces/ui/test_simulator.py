@@ -67,7 +67,7 @@ def test_a_precise_hit_then_a_repeat_that_points_to_it(page: AppTest, knowledge_
     assert [heading.anchor for heading in page.header if heading.anchor] == [
         f"call-{call.id}" for call in (first, second)
     ]
-    assert "**2** calls · **1** documents given · **1** deduped" in texts(page)
+    assert "**2** calls · **1** document given · **1** deduped" in texts(page)
 
 
 def test_a_rerun_repeats_no_call(page: AppTest, knowledge_base: KnowledgeBase) -> None:

@@ -9,7 +9,10 @@ TEXTS = {
     "menu.telemetry": ("Telemetry", "遥测"),
     "sidebar.language": ("Language", "语言"),
     "sidebar.session": ("Session", "会话"),
-    "sidebar.documents": ("{documents} documents · {chunks} chunks", "{documents} 份文档 · {chunks} 个片段"),
+    "sidebar.documents": (
+        "{documents} document{documents:s} · {chunks} chunk{chunks:s}",
+        "{documents} 份文档 · {chunks} 个片段",
+    ),
     "level.PRECISE": ("PRECISE", "PRECISE 精确"),
     "level.HIGHLY_RELEVANT": ("HIGHLY RELEVANT", "HIGHLY_RELEVANT 高度相关"),
     "level.REFERENCE": ("REFERENCE", "REFERENCE 参考"),
@@ -20,7 +23,8 @@ TEXTS = {
     "dedup.doc_retrieved": ("document was given before", "文档已提供过"),
     "dedup.domain_retrieved": ("domain was retrieved before", "领域已检索过"),
     "indexing.banner": (
-        "Building the vectors: {done} of {total} texts. Keyword lookups (L0) already answer; semantic search follows.",
+        "Building the vectors: {done} of {total} text{total:s}. Keyword lookups (L0) already answer; semantic"
+        " search follows.",
         "正在建立向量：{done} / {total} 段文本。关键词检索（L0）已可用，语义检索稍后就绪。",
     ),
     "error.unexpected": (

@@ -2,7 +2,8 @@
 
 TEXTS: dict[str, tuple[str, str]] = {
     "kb.sums": (
-        "{documents} documents in {domains} domains · {chunks} chunks · folder {folder}/",
+        "{documents} document{documents:s} in {domains} domain{domains:s} · {chunks} chunk{chunks:s} · folder"
+        " {folder}/",
         "{documents} 份文档 · {domains} 个领域 · {chunks} 个片段 · 目录 {folder}/",
     ),
     "kb.reindex": ("Reindex", "重建索引"),
@@ -60,20 +61,20 @@ TEXTS: dict[str, tuple[str, str]] = {
     "kb.standing_new": ("new", "新文档"),
     "kb.standing_same": ("stored already, same text", "已存在，内容相同"),
     "kb.standing_other": ("stored already, other text", "已存在，内容不同"),
-    "kb.count_chunks": ("{count} chunks", "{count} 个片段"),
+    "kb.count_chunks": ("{count} chunk{count:s}", "{count} 个片段"),
     "kb.identical": ("The same text is stored as {path}", "与已有文档 {path} 内容完全相同"),
     "kb.replace": ("Replace {path}", "替换 {path}"),
     "kb.replace_or_not": (
         "Without this the file is not saved: a document of this name with another text is there.",
         "不开启则不会保存：同名文档已存在，且内容不同。",
     ),
-    "kb.preview": ("Preview: frontmatter and {count} chunks", "预览：frontmatter 与 {count} 个片段"),
+    "kb.preview": ("Preview: frontmatter and {count} chunk{count:s}", "预览：frontmatter 与 {count} 个片段"),
     "kb.more_files": (
         "{count} more files are saved too, without a preview here.",
         "其余 {count} 个文件不在此预览，将一并保存。",
     ),
     "kb.replace_rest": (
-        "Replace {count} documents among them that are there with another text",
+        "Replace {count} document{count:s} among them that are there with another text",
         "其中 {count} 份文档已存在且内容不同，一并替换",
     ),
     "kb.save": ("Save files: {count}", "保存 {count} 个文件"),
@@ -82,7 +83,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "kb.working": ("{share} · {name}", "{share} · {name}"),
     "kb.comparing": ("comparing files and indexes", "正在核对文件与索引"),
     "kb.dismiss": ("Close", "关闭"),
-    "kb.outcome_title": ("{stored} of {total} files are in the knowledge base", "{total} 个文件中有 {stored} 个已入库"),
+    "kb.outcome_title": (
+        "{stored} of {total} file{total:s} are in the knowledge base",
+        "{total} 个文件中有 {stored} 个已入库",
+    ),
     "kb.fate_indexed": ("indexed", "已建立索引"),
     "kb.fate_replaced": ("replaced", "已替换"),
     "kb.fate_unchanged": ("unchanged", "无变化"),
@@ -100,11 +104,11 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "kb.look_up": ("Look it up: {query}", "检索试试：{query}"),
     "kb.report_title": (
-        "Index and files agree: {documents} documents, {chunks} chunks",
+        "Index and files agree: {documents} document{documents:s}, {chunks} chunk{chunks:s}",
         "索引与文件已核对一致：{documents} 份文档，{chunks} 个片段",
     ),
     "kb.report_problems": (
-        "Done, with problems: {documents} documents, {chunks} chunks",
+        "Done, with problems: {documents} document{documents:s}, {chunks} chunk{chunks:s}",
         "已完成，但有问题：{documents} 份文档，{chunks} 个片段",
     ),
     "kb.unchanged": ("{count} unchanged", "无变化 {count}"),
@@ -113,7 +117,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "kb.change_renamed": ("{count} renamed", "改名 {count}"),
     "kb.change_removed": ("{count} removed", "移除 {count}"),
     "kb.change_failed": ("{count} failed", "失败 {count}"),
-    "kb.embedded": ("{count} texts embedded, {seconds} s", "向量化 {count} 段文本，用时 {seconds} 秒"),
+    "kb.embedded": ("{count} text{count:s} embedded, {seconds} s", "向量化 {count} 段文本，用时 {seconds} 秒"),
     "kb.former_model": (
         "The vectors were those of another model ({model}); all are new now.",
         "原向量来自另一个模型（{model}），现已全部重建。",
@@ -129,7 +133,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "kb.domain": ("Domain", "领域"),
     "kb.status": ("Status", "状态"),
     "kb.all": ("all", "全部"),
-    "kb.shown": ("{shown} of {total} documents", "显示 {shown} / {total} 份文档"),
+    "kb.shown": ("{shown} of {total} document{total:s}", "显示 {shown} / {total} 份文档"),
     "kb.table_help": (
         "A click on the box at the left of a row opens the document below.",
         "点击行首的方框，即可在下方查看该文档。",
@@ -171,7 +175,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "kb.tab_chunks": ("Chunks ({count})", "片段（{count}）"),
     "kb.tab_given": ("Given in sessions", "使用记录"),
     "kb.no_text": ("The document has no text below its frontmatter.", "frontmatter 之后没有正文。"),
-    "kb.cut": ("The first {shown} of {total} characters are shown.", "仅显示前 {shown} 个字符，共 {total} 个。"),
+    "kb.cut": (
+        "The first {shown} of {total} character{total:s} are shown.",
+        "仅显示前 {shown} 个字符，共 {total} 个。",
+    ),
     "kb.no_frontmatter": (
         "The file has no valid frontmatter.",
         "该文件没有有效的 frontmatter。",
@@ -184,7 +191,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "kb.entry_note": ("Keyword lookups (L0) find it by: {words}", "关键词检索（L0）可通过以下词命中：{words}"),
     "kb.no_chunks": ("No chunks: there is no text to embed.", "没有片段：没有可向量化的文本。"),
     "kb.chunk_place": (
-        "chunk {number} · lines {first}–{last} · {size} characters",
+        "chunk {number} · lines {first}–{last} · {size} character{size:s}",
         "片段 {number} · 第 {first}–{last} 行 · {size} 字符",
     ),
     "kb.chunks_note": (
@@ -204,7 +211,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     "kb.delete": ("Delete", "删除"),
     "kb.delete_title": ("Delete this document?", "删除这份文档？"),
     "kb.delete_what": (
-        "The file on the disk, its record, {chunks} chunks with their vectors, and its keywords are deleted. "
+        "The file on the disk, its record, {chunks} chunk{chunks:s} with their vectors, and its keywords are"
+        " deleted. "
         "No lookup finds it afterwards. Telemetry of earlier calls stays. This cannot be undone.",
         "将删除磁盘上的文件、文档记录、{chunks} 个片段及其向量，以及关键词条目；此后任何检索都不会再命中它。"
         "历史调用的遥测记录会保留。此操作无法撤销。",

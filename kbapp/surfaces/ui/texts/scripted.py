@@ -6,7 +6,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     "mode.scripted": ("Scripted task", "脚本任务"),
     "mode.llm": ("Language model", "语言模型"),
     "scripted.intro": (
-        "One task, run three ways: every step without a memory (how ISS-002 looked), every step with the action memory,"
+        "One task, run three ways: every step without a memory (how ISS-002 looked), every step with the action"
+        " memory,"
         " and by an executor that keeps to the four constraints.",
         "同一任务跑三遍：逐步检索且没有动作记忆（ISS-002 的情形）、逐步检索但有动作记忆、由遵守四条约束的执行器执行。",
     ),
@@ -16,8 +17,8 @@ TEXTS: dict[str, tuple[str, str]] = {
         " so that the coverage can be counted; no executor sees them.",
         "一个目标，以及粗心的执行器会逐条发出的查询。目标所需的文档是已知的，用来统计覆盖率；执行器看不到。",
     ),
-    "scripted.plan": ("{steps} steps · needed: {needed}", "{steps} 步 · 所需文档：{needed}"),
-    "scripted.plan_free": ("{steps} steps", "{steps} 步"),
+    "scripted.plan": ("{steps} step{steps:s} · needed: {needed}", "{steps} 步 · 所需文档：{needed}"),
+    "scripted.plan_free": ("{steps} step{steps:s}", "{steps} 步"),
     "scripted.run": ("Run three ways", "三种方式各跑一遍"),
     "scripted.own": ("Tasks of your own", "自己的任务"),
     "scripted.own_file": ("Tasks as JSON lines (.jsonl)", "任务文件（每行一个 JSON，.jsonl）"),
@@ -56,7 +57,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "省去重复提问的步骤，同样有动作记忆。",
     ),
     "scripted.headline": (
-        "{before} → {calls}; {characters_before} characters → {characters}",
+        "{before} → {calls}; {characters_before} character{characters_before:s} → {characters}",
         "{before} → {calls} 次；{characters_before} 字 → {characters} 字",
     ),
     "scripted.headline_one": ("; text of the needed document is still given", "；所需文档仍然取得"),
@@ -83,11 +84,11 @@ TEXTS: dict[str, tuple[str, str]] = {
     "scripted.of": ("{count} of {total}", "{count} / {total}"),
     "scripted.not_covered": ("Not given by the constrained executor: {paths}", "受约束的执行器未取得：{paths}"),
     "scripted.picture": ("What became of each step", "每一步的结果"),
-    "scripted.picture_at": ("What became of the first {step} of {steps} steps", "前 {step} / {steps} 步的结果"),
+    "scripted.picture_at": ("What became of the first {step} of {steps} step{steps:s}", "前 {step} / {steps} 步的结果"),
     "scripted.bar": ("{way}: {parts}", "{way}：{parts}"),
     "scripted.bar_call": ("1 call", "1 次调用"),
-    "scripted.bar_calls": ("{calls} calls", "{calls} 次调用"),
-    "scripted.bar_characters": ("{characters} characters", "{characters} 字"),
+    "scripted.bar_calls": ("{calls} call{calls:s}", "{calls} 次调用"),
+    "scripted.bar_characters": ("{characters} character{characters:s}", "{characters} 字"),
     "scripted.bar_twice": ("{characters} of them twice", "其中重复 {characters} 字"),
     "scripted.bar_covered": ("{covered} of {needed} needed documents", "所需文档 {covered} / {needed}"),
     "scripted.legend": ("Legend", "图例"),
@@ -106,13 +107,13 @@ TEXTS: dict[str, tuple[str, str]] = {
     "scripted.next": ("Next step", "下一步"),
     "scripted.all": ("Show all", "全部显示"),
     "scripted.start": ("From the start", "从头开始"),
-    "scripted.shown": ("{shown} of {steps} steps shown", "已显示 {shown} / {steps} 步"),
+    "scripted.shown": ("{shown} of {steps} step{steps:s} shown", "已显示 {shown} / {steps} 步"),
     "scripted.choose": ("Both calls of a step in full", "查看某一步的两次调用"),
     "scripted.choose_placeholder": ("Choose a step", "选择步骤"),
     "scripted.nothing_asked": ("No call was made in this step.", "这一步没有发出调用。"),
-    "scripted.given": ("{characters} characters", "{characters} 字"),
+    "scripted.given": ("{characters} character{characters:s}", "{characters} 字"),
     "scripted.given_again": (
-        "{characters} characters, {again} of them again",
+        "{characters} character{characters:s}, {again} of them again",
         "{characters} 字，其中 {again} 字已给过",
     ),
     "scripted.mention": ("summary only", "仅概要"),
@@ -147,13 +148,15 @@ TEXTS: dict[str, tuple[str, str]] = {
         "本会话已有相应内容：“{query}”已被去重",
     ),
     "llm.intro": (
-        "A language model is the executor: it gets the executor prompt, the goal and the tool, and decides itself what"
+        "A language model is the executor: it gets the executor prompt, the goal and the tool, and decides itself"
+        " what"
         " to look up (30 calls at most).",
         "由语言模型担任执行器：它拿到执行器提示词、目标和工具，自行决定检索什么（最多 30 次调用）。",
     ),
     "llm.unset": ("No language model is set up yet", "尚未配置语言模型"),
     "llm.unset_how": (
-        "Any OpenAI-compatible endpoint will do: Ollama or vLLM on this machine, or a hosted one. Set these, then start"
+        "Any OpenAI-compatible endpoint will do: Ollama or vLLM on this machine, or a hosted one. Set these, then"
+        " start"
         " the app again; the other two modes need none of it.",
         "任何 OpenAI 兼容的服务都可以：本机的 Ollama、vLLM，或云端服务。设置以下内容后重新启动应用；"
         "另外两种模式不需要它。",
@@ -174,7 +177,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "llm.from_task_placeholder": ("a goal of your own", "自己填写"),
     "llm.run": ("Let it work", "开始执行"),
     "llm.model": ("Model: {name}", "模型：{name}"),
-    "llm.working": ("The model is at work; {calls} calls so far …", "模型执行中，已调用 {calls} 次…"),
+    "llm.working": ("The model is at work; {calls} call{calls:s} so far …", "模型执行中，已调用 {calls} 次…"),
     "llm.interrupted": ("The run was interrupted; this is how far it came.", "执行被中断，以下是已完成的部分。"),
     "llm.begin": (
         "Nothing was run yet. Each call appears here as it happens, then the answer.",
@@ -185,7 +188,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     "llm.calls": ("Calls", "调用"),
     "llm.no_calls": ("The model called nothing.", "模型没有发出调用。"),
     "llm.figures": (
-        "**{calls}** calls · **{content}** with content · **{blocked}** deduped · **{characters}** characters given"
+        "**{calls}** call{calls:s} · **{content}** with content · **{blocked}** deduped · **{characters}**"
+        " character{characters:s} given"
         " · **{twice}** of them twice",
         "调用 **{calls}** 次 · 有内容 **{content}** 次 · 去重 **{blocked}** 次 · 返回 **{characters}** 字"
         " · 其中重复 **{twice}** 字",

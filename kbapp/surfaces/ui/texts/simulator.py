@@ -41,7 +41,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "simulator.mentioned": ("named in a summary; no body text was given", "仅在概要中提到，未提供正文"),
     "simulator.figures": (
-        "**{calls}** calls · **{given}** documents given · **{blocked}** deduped",
+        "**{calls}** call{calls:s} · **{given}** document{given:s} given · **{blocked}** deduped",
         "**{calls}** 次调用 · 已提供 **{given}** 份文档 · 去重 **{blocked}** 次",
     ),
     "simulator.new_session": ("New session", "新会话"),

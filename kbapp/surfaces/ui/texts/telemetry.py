@@ -68,7 +68,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "telemetry.stage_embedding": ("Embedding", "向量化"),
     "telemetry.stage_l1": ("L1 · vectors", "L1 · 向量检索"),
     "telemetry.stage_help": (
-        "The median (p50); 95 of 100 calls were no slower than p95. {calls} calls went through this stage.",
+        "The median (p50); 95 of 100 calls were no slower than p95. {calls} call{calls:s} went through this stage.",
         "大数字为中位数 (p50)；100 次中有 95 次不超过 p95。共 {calls} 次调用经过此阶段。",
     ),
     "telemetry.p95": ("p95 {value}", "p95 {value}"),
@@ -83,7 +83,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     "telemetry.no_dedup": ("No call was a repeat.", "没有重复的调用。"),
     "telemetry.chart_similarity": ("Similarity", "相似度分布"),
     "telemetry.chart_similarity_note": (
-        "The similarity that was graded, of the {calls} calls that searched vectors. Lines: the thresholds in force.",
+        "The similarity that was graded, of the {calls} call{calls:s} that searched vectors. Lines: the"
+        " thresholds in force.",
         "做过向量检索的 {calls} 次调用用于定级的相似度。竖线为当前阈值。",
     ),
     "telemetry.no_similarity": ("No call searched vectors.", "没有调用做过向量检索。"),
@@ -128,7 +129,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "telemetry.document": ("Document", "文档"),
     "telemetry.chart_never": ("Documents never given", "从未提供的文档"),
     "telemetry.chart_never_note": (
-        "{never} of {total} documents: in none of these calls was their text given.",
+        "{never} of {total} document{total:s}: in none of these calls was their text given.",
         "共 {total} 份，其中 {never} 份的正文从未在这些调用中提供。",
     ),
     "telemetry.no_never": ("Every document was given at least once.", "每份文档都至少提供过一次。"),
@@ -167,10 +168,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "telemetry.sql_levels": ("Levels", "质量分布"),
     "telemetry.sql_reasons": ("Dedup reasons", "去重原因分布"),
     "telemetry.sql_similarities": ("Similarities", "归一化分数分布"),
-    "telemetry.sql_rows": ("{rows} rows", "{rows} 行"),
-    "telemetry.sql_shown": ("the first {shown} of {rows} rows", "共 {rows} 行，显示前 {shown} 行"),
+    "telemetry.sql_rows": ("{rows} row{rows:s}", "{rows} 行"),
+    "telemetry.sql_shown": ("the first {shown} of {rows} row{rows:s}", "共 {rows} 行，显示前 {shown} 行"),
     "telemetry.sql_truncated": (
-        "the first {shown} rows; there are more than {rows}",
+        "the first {shown} row{shown:s}; there are more than {rows}",
         "显示前 {shown} 行，总数超过 {rows} 行",
     ),
     "telemetry.sql_none": ("No row.", "没有结果。"),
