@@ -84,7 +84,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "kb.comparing": ("comparing files and indexes", "正在核对文件与索引"),
     "kb.dismiss": ("Close", "关闭"),
     "kb.outcome_title": (
-        "{stored} of {total} file{total:s} are in the knowledge base",
+        "In the knowledge base: {stored} of {total} file{total:s}",
         "{total} 个文件中有 {stored} 个已入库",
     ),
     "kb.fate_indexed": ("indexed", "已建立索引"),
