@@ -57,7 +57,6 @@ def test_the_readmes_python_block_runs(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("KBAPP_EMBEDDING__MODEL", "bundled:use-multilingual")
     blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    assert len(blocks) == 1
     exec(compile(blocks[0], "README.md", "exec"), {})  # the block is ours
     assert "PRECISE 文档: 支付网关错误码" in capsys.readouterr().out
 

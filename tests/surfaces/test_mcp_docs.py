@@ -68,6 +68,12 @@ def test_the_openai_example_runs(
     assert capsys.readouterr().out == "The payment gateway timed out.\n"
 
 
+def test_the_readme_holds_the_same_examples() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert next(block for block in blocks("python") if "OpenAI" in block) in readme
+    assert blocks("json")[0] in readme
+
+
 def test_the_python_example_runs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (code,) = [block for block in blocks("python") if "my-task" in block]
     run_block(code)
