@@ -3,8 +3,9 @@
     python benchmarks/mcp_calls.py [--root knowledge_base] [--state-dir .kbapp] [--rounds N] [--json]
 
 Keyword lookups, so that the model's time does not hide it. Each query runs in turn in this process and through a
-client: over standard input and output, and over HTTP in both versions of the protocol. Index the folder first: a server
-that finds texts without vectors embeds them meanwhile.
+client: over standard input and output, and over HTTP in both versions of the protocol. The lines of a tool that does
+nothing are what a call costs in the MCP package alone, in the same run. Index the folder first: a server that finds
+texts without vectors embeds them meanwhile.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ import json
 import logging
 import os
 import secrets
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
 
 import anyio
@@ -30,6 +32,7 @@ from kbapp.service.knowledge_base import KnowledgeBase
 from kbapp.settings import Settings
 
 WARM_UP = 10
+NOOP = Path(__file__).with_name("mcp_noop.py")
 
 
 def arguments(options: argparse.Namespace, *words: str) -> list[str]:
@@ -56,6 +59,36 @@ def http_url(options: argparse.Namespace) -> Iterator[str]:
             process.terminate()
 
 
+@contextmanager
+def noop_url() -> Iterator[str]:
+    with closing(socket.socket()) as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, str(NOOP), str(port)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        try:
+            while not is_open(port):
+                time.sleep(0.05)
+            yield f"http://127.0.0.1:{port}/mcp"
+        finally:
+            process.terminate()
+
+
+def is_open(port: int) -> bool:
+    with closing(socket.socket()) as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+async def of_nothing(client: Client, calls: int) -> list[float]:
+    """Each call of the tool that does nothing."""
+    figures = []
+    for _ in range(WARM_UP + calls):
+        start = time.perf_counter()
+        await client.call_tool("noop", {"query": "超时"})
+        figures.append((time.perf_counter() - start) * 1000)
+    return figures[WARM_UP:]
+
+
 async def added(client: Client, kb: KnowledgeBase, queries: list[str], rounds: int) -> list[float]:
     """For each query the time through the client less the time in this process, in sessions of the same history."""
     figures = []
@@ -80,6 +113,12 @@ async def measure(options: argparse.Namespace, kb: KnowledgeBase) -> dict[str, l
             figures["http"] = await added(client, kb, queries, options.rounds)
         async with Client(url, mode="legacy") as client:
             figures["http, older protocol"] = await added(client, kb, queries, options.rounds)
+    calls = len(figures["stdio"])
+    async with Client(StdioServerParameters(command=sys.executable, args=[str(NOOP), "stdio"])) as client:
+        figures["stdio, a tool that does nothing"] = await of_nothing(client, calls)
+    with noop_url() as url:
+        async with Client(url) as client:
+            figures["http, a tool that does nothing"] = await of_nothing(client, calls)
     return figures
 
 
@@ -108,7 +147,7 @@ def main() -> None:
         print(json.dumps(result))
         return
     for name, figure in result.items():
-        print(f"{name:22} adds p50 {figure['p50']:6.2f} ms   p99 {figure['p99']:6.2f} ms   n {figure['n']}")
+        print(f"{name:31} p50 {figure['p50']:6.2f} ms   p99 {figure['p99']:6.2f} ms   n {figure['n']}")
 
 
 if __name__ == "__main__":
