@@ -77,7 +77,7 @@ def _render_category(domains: Sequence[str]) -> str | None:
     if domains:
         chosen = st.selectbox(
             t("kb.category"),
-            [*domains, _NEW],
+            [_NEW, *domains],
             format_func=lambda domain: domain or t("kb.category_new"),
             index=None,
             placeholder=t("kb.category_choose"),
