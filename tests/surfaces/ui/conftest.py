@@ -14,6 +14,7 @@ from kbapp.surfaces.ui.context import Page, open_from_arguments
 from tests.embedding import TinyEmbedder
 from tests.embedding_server import serve_embedder
 from tests.knowledge import document, write_documents
+from tests.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[3]
 DOCUMENTS = {
@@ -35,10 +36,14 @@ def knowledge_base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
         monkeypatch.chdir(tmp_path)
         monkeypatch.setenv("KBAPP_EMBEDDING__MODEL", "openai:tiny")
         monkeypatch.setenv("KBAPP_EMBEDDING__BASE_URL", url)
+        # What a test does to the files is indexed when the test says so, not by the follower meanwhile.
+        monkeypatch.setenv("KBAPP_WATCH__DEBOUNCE_SECONDS", "60")
         st.cache_resource.clear()
         kb = open_from_arguments()
         try:
             kb.reindex()
+            kb.follow()
+            wait_until(lambda: kb.following.scans > 0)
             yield kb
         finally:
             kb.close()
