@@ -129,7 +129,7 @@ def test_every_text_is_a_json_value_or_a_problem(text: str) -> None:
         value = read_yaml(text)
     except YamlProblem:
         return
-    json.dumps(value, ensure_ascii=False).encode()
+    assert json.loads(json.dumps(value, ensure_ascii=False).encode()) == value
 
 
 JSON_VALUES = st.recursive(
