@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from kbapp.domain.documents import DocumentStatus
 from kbapp.service.knowledge_base import KnowledgeBase
-from kbapp.surfaces.ui import kb_work
+from kbapp.surfaces.ui import kb_upload, kb_work
 from kbapp.surfaces.ui.context import Page
 from kbapp.surfaces.ui.state import SESSION
 from tests.knowledge import document
@@ -116,6 +116,17 @@ def test_another_text_of_the_same_name_is_saved_only_after_the_question(
     page.toggle[0].set_value(True).run()
     save(page)
     assert "**replaced**" in words(page)
+    assert knowledge_base.document(PAYMENT).title == "缓存击穿"
+
+
+def test_files_beyond_those_that_are_shown_are_replaced_only_after_one_question_for_all(
+    page: AppTest, knowledge_base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kb_upload, "MAX_SHOWN", 1)
+    choose(page, ("cache.md", CACHE), ("payment.md", CACHE))
+    assert not page.toggle(key="kb_replace_rest").value
+    page.toggle(key="kb_replace_rest").set_value(True).run()
+    save(page)
     assert knowledge_base.document(PAYMENT).title == "缓存击穿"
 
 

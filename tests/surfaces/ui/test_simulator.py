@@ -228,3 +228,10 @@ def test_where_a_part_did_not_answer_nothing_is_called_a_miss(
     assert rows(knowledge_base)[-1].outcome == "degraded"
     assert "DEGRADED, nothing found" in texts(page)
     assert "NOT FOUND" not in texts(page)
+
+
+def test_a_session_with_calls_can_be_exported_in_both_forms(page: AppTest, knowledge_base: KnowledgeBase) -> None:
+    ask(page, "ERR_TIMEOUT")
+    labels = [button.proto.label for button in page.get("download_button")]
+    assert labels == ["JSON", "Markdown"]
+    assert [button.proto.url != "" for button in page.get("download_button")] == [True, True]
