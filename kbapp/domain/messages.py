@@ -70,22 +70,21 @@ _TEXTS: Mapping[str, Mapping[HintLanguage, str]] = {
     DOCUMENT_GIVEN: {
         HintLanguage.ZH: (
             "该内容已在本会话提供过（{time} 的查询“{query}”，来源 {source}），请直接使用；"
-            "要更深入，请用 section_title 指定其中一节：{sections}；或用 missing_dimension 指明缺少的维度"
+            "要更深入，请{section_way}用 missing_dimension 指明缺少的维度"
         ),
         HintLanguage.EN: (
             "This was given in this session (query “{query}” at {time}, source {source}): use it. To go deeper, name"
-            " one of its sections with section_title: {sections}; or the missing dimension with missing_dimension"
+            "{section_way} the missing dimension with missing_dimension"
         ),
     },
     DOMAIN_GIVEN: {
         HintLanguage.ZH: (
             "本会话已就此从同一领域取得高度相关的内容（{time} 的查询“{query}”，来源 {source}），请直接使用；"
-            "确实缺少某个维度时，请用 missing_dimension 指明，或用 section_title 指定一节：{sections}"
+            "确实缺少某个维度时，请{section_way}用 missing_dimension 指明"
         ),
         HintLanguage.EN: (
             "This session already has highly relevant content of this domain on it (query “{query}” at {time},"
-            " source {source}): use it. If a dimension is really missing, name it with missing_dimension,"
-            " or a section with section_title: {sections}"
+            " source {source}): use it. If a dimension is really missing, name{section_way} it with missing_dimension"
         ),
     },
     REPEATED_AGAIN: {
@@ -104,7 +103,16 @@ _TEXTS: Mapping[str, Mapping[HintLanguage, str]] = {
 }
 
 
+_SECTION_WAY: Mapping[HintLanguage, str] = {
+    HintLanguage.ZH: "用 section_title 指定其中一节：{sections}；或",
+    HintLanguage.EN: " one of its sections with section_title: {sections}; or",
+}
 LISTED = 12
+
+
+def section_way(sections: Sequence[str], language: HintLanguage) -> str:
+    """How to go on by a section, inside the sentences that withhold; empty where the document has none."""
+    return _SECTION_WAY[language].format(sections=listed(sections)) if sections else ""
 
 
 def listed(names: Sequence[str]) -> str:

@@ -92,6 +92,6 @@ class Chooser:
             query=earlier.query,
             time=f"{earlier.created_at[:19].replace('T', ' ')} UTC",
             source=source_of(self._base_folder, document),
-            sections=messages.listed(self.answerer.sections_of(document)),
+            section_way=messages.section_way(self.answerer.sections_of(document), self._language),
             count=repeats + 1,
         )

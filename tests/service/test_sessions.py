@@ -241,3 +241,14 @@ def test_m7_what_an_outage_hides_is_no_miss_and_nothing_is_said_of_the_content(t
         assert result.degraded
         assert not result.found
         assert "无法判断" in str(result.message)
+
+
+def test_m3_a_document_without_sections_is_not_said_to_have_one_to_go_on_with(tmp_path: Path) -> None:
+    write_documents(tmp_path / "knowledge_base", {"api/a.md": "---\nkeywords: [ERR_FLAT]\n---\n\n只有一段正文。\n"})
+    with open_for_test(tmp_path) as kb:
+        kb.reindex()
+        ask(kb, "ERR_FLAT")
+        again = ask(kb, "ERR_FLAT 是什么")
+    assert again.relevance_level is RelevanceLevel.DEDUPED
+    assert "section_title" not in str(again.message)
+    assert "请用 missing_dimension 指明缺少的维度" in str(again.message)
