@@ -25,6 +25,7 @@ from kbapp.adapters.keyword_index import KeywordIndex
 from kbapp.adapters.milvus_engine import EngineStatus, LocalEngine, RemoteEngine
 from kbapp.adapters.milvus_index import MilvusIndex
 from kbapp.adapters.profiles import profile_for
+from kbapp.adapters.settings_file import SettingsFile
 from kbapp.adapters.telemetry_summary import CallStatistics
 from kbapp.domain.action_memory import DomainPolicy, RetrievedDocTracker
 from kbapp.domain.chunking import ChunkingOptions
@@ -42,12 +43,13 @@ from kbapp.service.constrained_executor import ConstrainedExecutor
 from kbapp.service.documents import Documents
 from kbapp.service.executor import Executor, LookupTool, UnconstrainedExecutor
 from kbapp.service.follower import FolderWatch, FollowOptions
+from kbapp.service.grading import GradingInForce
 from kbapp.service.health import HealthCheck, Surroundings
 from kbapp.service.indexing import Indexer
 from kbapp.service.knowledge_base import KnowledgeBase, Parts
 from kbapp.service.llm_executor import LlmExecutor
 from kbapp.service.lookup import Lookup, LookupOptions
-from kbapp.service.overview import Grades, OverviewReader
+from kbapp.service.overview import OverviewReader
 from kbapp.service.previews import Previews
 from kbapp.service.repeated_lines import RepeatedLines
 from kbapp.service.sessions import Sessions
@@ -100,13 +102,14 @@ def open_knowledge_base(
         )
     )
     vectors = MilvusIndex(_engine(settings), model=embedder, base_folder=folder.name)
+    grading = GradingInForce(profile_for(embedder.model_id), _thresholds(settings), _settings_file(settings))
     search = VectorSearch(
         embedder=embedder,
         vectors=vectors,
         full_text=full_text,
         records=records,
         cache=cache,
-        profile=profile_for(embedder.model_id),
+        grading=grading,
         options=_search_options(settings),
     )
     chunker = Chunker(_chunking_options(settings), embedder.model_id, folder.name)
@@ -150,7 +153,8 @@ def open_knowledge_base(
     overview = OverviewReader(
         records=records,
         keywords=keywords,
-        grades=Grades(embedder.model_id, search.profile, search.options.thresholds),
+        model=embedder.model_id,
+        grading=grading,
         engine=partial(_known_engine, vectors),
         lost_rows=lambda: log.failures,
     )
@@ -172,6 +176,7 @@ def open_knowledge_base(
             max_file_size=settings.knowledge.max_file_size,
             health=health,
             overview=overview,
+            grading=grading,
             index_lock=index_lock,
             open_watch=partial(_open_watch, folder),
             follow_options=FollowOptions(settings.watch.debounce_seconds, settings.watch.reconcile_seconds),
@@ -263,11 +268,19 @@ def _search_options(settings: Settings) -> SearchOptions:
         top_k=retrieval.l1.top_k,
         candidates=max(retrieval.l1.candidates, retrieval.l1.top_k),
         fusion_min_documents=retrieval.fusion.min_documents,
-        thresholds=Thresholds(
-            max_l2_distance=retrieval.normalization.max_l2_distance,
-            highly_relevant=retrieval.normalization.highly_relevant_threshold,
-            reference=retrieval.normalization.reference_threshold,
-        ),
+    )
+
+
+def _settings_file(settings: Settings) -> SettingsFile:
+    return SettingsFile(settings.project_root / settings.config_file)
+
+
+def _thresholds(settings: Settings) -> Thresholds:
+    normalization = settings.retrieval.normalization
+    return Thresholds(
+        max_l2_distance=normalization.max_l2_distance,
+        highly_relevant=normalization.highly_relevant_threshold,
+        reference=normalization.reference_threshold,
     )
 
 

@@ -108,7 +108,7 @@ class QuerySettings(Group):
 
 
 class NormalizationSettings(Group):
-    """Relevance of models that are graded by distance alone (BGE-M3 and unknown ones)."""
+    """Similarities into levels; the distance of similarity 0 is for models graded by distance alone."""
 
     max_l2_distance: Annotated[float, Field(gt=0)] = Field(2.0, description="squared L2 distance of similarity 0")
     highly_relevant_threshold: Share = Field(0.75, description="similarity from which a result is HIGHLY_RELEVANT")
@@ -169,9 +169,11 @@ class Settings(Group):
     """Everything that can be set; ``docs/settings.md`` lists it.
 
     ``project_root`` is the folder of ``kbapp.yaml``, else the working directory; relative paths are under it.
+    ``config_file`` is where changes are written to, under ``project_root`` unless absolute.
     """
 
     project_root: Path = Field(default_factory=Path.cwd, exclude=True)
+    config_file: Path = Field(Path(CONFIG_FILE), exclude=True)
     state_dir: Path = Field(Path(".kbapp"), description="folder of the database and the vectors")
     knowledge: KnowledgeSettings = KnowledgeSettings()
     milvus: MilvusSettings = MilvusSettings()
@@ -219,7 +221,7 @@ class Settings(Group):
             _put(values, name, value)
         root = file.absolute().parent if config or file.is_file() else Path.cwd()
         _check_characters(values)
-        return _validated(values, root)
+        return _validated(values, root, file)
 
 
 def setting_names(group: type[BaseModel] = Settings, prefix: str = "") -> Iterator[tuple[str, str, object]]:
@@ -299,10 +301,10 @@ def _check_characters(values: object) -> None:
         _check_characters(value)
 
 
-def _validated(values: dict[str, object], project_root: Path) -> Settings:
+def _validated(values: dict[str, object], project_root: Path, file: Path) -> Settings:
     _split_lists(values)
     try:
-        return Settings(project_root=project_root, **values)
+        return Settings(project_root=project_root, config_file=file.absolute(), **values)
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(part).replace("_", "-") for part in first["loc"])

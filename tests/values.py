@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from kbapp.domain.documents import Chunk, DocumentRecord, DocumentStatus, StoredChunk
 from kbapp.domain.hashing import text_hash
 from kbapp.domain.invocation import TOOL_NAME, Invocation
+from kbapp.domain.relevance import RelevanceProfile, Thresholds
+from kbapp.service.grading import GradingInForce
 
 
 def make_record(path: str = "api/a.md", document_id: str = "d1", **values: object) -> DocumentRecord:
@@ -56,3 +60,16 @@ def make_invocation(invocation_id: str = "i1", **values: object) -> Invocation:
         "created_at": "2026-01-01T00:00:00.000+00:00",
     }
     return Invocation(**(fields | values))  # type: ignore[arg-type]  # a test names fields that exist
+
+
+class NoSettingsFile:
+    """Nothing is written."""
+
+    path = Path("kbapp.yaml")
+
+    def write(self, values: Mapping[str, float | str]) -> None:
+        pass
+
+
+def grading_in_force(profile: RelevanceProfile, thresholds: Thresholds | None = None) -> GradingInForce:
+    return GradingInForce(profile, thresholds or Thresholds(), NoSettingsFile())

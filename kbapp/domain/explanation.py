@@ -99,7 +99,7 @@ def recompute_level(details: dict[str, JsonValue]) -> RelevanceLevel | None:
     None as well when the row holds no evidence: it is of an older version, of another tool, or the call was refused.
     """
     evidence = row_evidence(details)
-    return _level(evidence) if evidence else None
+    return evidence.level if evidence else None
 
 
 def explain(invocation: Invocation, language: HintLanguage = HintLanguage.EN) -> Explanation:
@@ -107,24 +107,13 @@ def explain(invocation: Invocation, language: HintLanguage = HintLanguage.EN) ->
     evidence = row_evidence(invocation.retrieval_details)
     if evidence is None:
         return Explanation(_without_evidence(invocation, language), (), (), None)
-    level = _level(evidence)
+    level = evidence.level
     return Explanation(
         decision=_Decision(invocation, evidence, language).sentence(level),
         keywords=tuple(_keyword_sentence(match) for match in evidence.matches),
         candidates=tuple(_candidate_sentences(evidence)),
         recomputed_level=level,
     )
-
-
-def _level(evidence: RowEvidence) -> RelevanceLevel | None:
-    if evidence.nothing_readable:
-        return None
-    if evidence.is_confident:
-        return RelevanceLevel.PRECISE
-    decisive = evidence.decisive
-    if decisive is not None:
-        return decisive.level(evidence)
-    return RelevanceLevel.REFERENCE if evidence.matches else None
 
 
 def _say(key: str, language: HintLanguage, **values: object) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -274,6 +275,17 @@ class InvocationLog(Protocol):
 
     def prune(self, keep_days: int, should_stop: Callable[[], bool]) -> int:
         """Delete what is older, with its feedback; how many rows that were."""
+
+
+class SettingsFile(Protocol):
+    """The file that the next start reads its settings from."""
+
+    @property
+    def path(self) -> Path:
+        """Where it is, or would be."""
+
+    def write(self, values: Mapping[str, float | str]) -> None:
+        """Set these settings by dotted name; ``UserError`` when that cannot be: nothing has changed then."""
 
 
 class CallStatistics(Protocol):

@@ -93,13 +93,19 @@ class DistanceProfile:
         return l2_similarity(evidence.distance, thresholds.max_l2_distance)
 
 
+REFERENCE_SIMILARITY = 0.5
+HIGHLY_RELEVANT_SIMILARITY = 0.75
+"""What an evidence profile's two logits map to: the documents' thresholds (000 §3), whatever thresholds are set."""
+
+
 @dataclass(frozen=True, slots=True)
 class EvidenceProfile:
     """Relevance by distance and lexical evidence together, for models whose raw similarities do not separate (G5).
 
     ``logit = bias + cosine_weight·cosine + coverage_weight·coverage + unknown_weight·unknown_share
-    + found_weight·ln(1 + found_terms)``. The similarity is linear in the logit between the two logits at which a result
-    begins to be a REFERENCE and to be HIGHLY_RELEVANT, so that the thresholds mean the same for every model.
+    + found_weight·ln(1 + found_terms)``. The similarity is 0.5 at ``reference_logit``, 0.75 at
+    ``highly_relevant_logit`` and linear in the logit between them, so that the documents' thresholds mean the same for
+    every model and every knowledge base.
     """
 
     name: str
@@ -122,16 +128,16 @@ class EvidenceProfile:
             + self.found_weight * math.log1p(evidence.found_terms)
         )
 
-    def similarity(self, evidence: CandidateEvidence, thresholds: Thresholds) -> float:
-        """Monotone in the evidence, in [0, 1]; equal to a threshold exactly at its logit."""
+    def similarity(self, evidence: CandidateEvidence, thresholds: Thresholds) -> float:  # noqa: ARG002 - as DistanceProfile
+        """Monotone in the evidence, in [0, 1]; whatever the thresholds."""
         logit = self.logit(evidence)
         low, high = self.reference_logit, self.highly_relevant_logit
         if logit < low:
-            return thresholds.reference * math.exp(logit - low)
+            return REFERENCE_SIMILARITY * math.exp(logit - low)
         if logit < high:
             share = (logit - low) / (high - low)
-            return thresholds.reference + share * (thresholds.highly_relevant - thresholds.reference)
-        return 1 - (1 - thresholds.highly_relevant) * math.exp(high - logit)
+            return REFERENCE_SIMILARITY + share * (HIGHLY_RELEVANT_SIMILARITY - REFERENCE_SIMILARITY)
+        return 1 - (1 - HIGHLY_RELEVANT_SIMILARITY) * math.exp(high - logit)
 
 
 RelevanceProfile = DistanceProfile | EvidenceProfile

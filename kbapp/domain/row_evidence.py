@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kbapp.domain.documents import JsonValue
 from kbapp.domain.relevance import (
@@ -77,6 +77,30 @@ class RowEvidence:
         if self.section_candidate is not None:
             return self.section_candidate
         return next((candidate for candidate in self.candidates if candidate.level(self)), None)
+
+    @property
+    def level(self) -> RelevanceLevel | None:
+        """The level before anything is withheld (G2); None: nothing found."""
+        if self.nothing_readable:
+            return None
+        if self.is_confident:
+            return RelevanceLevel.PRECISE
+        if self.decisive is not None:
+            return self.decisive.level(self)
+        return RelevanceLevel.REFERENCE if self.matches else None
+
+    @property
+    def document(self) -> str | None:
+        """The document whose text comes with that level in a fresh session; None: nothing found."""
+        if self.level is None:
+            return None
+        if self.decisive is not None and not self.is_confident:
+            return self.decisive.document
+        return self.matches[0].document
+
+    def under(self, thresholds: Thresholds) -> RowEvidence:
+        """The same evidence, judged by other thresholds."""
+        return replace(self, thresholds=thresholds)
 
 
 def row_evidence(details: dict[str, JsonValue]) -> RowEvidence | None:

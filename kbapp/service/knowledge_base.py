@@ -6,6 +6,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -17,11 +18,12 @@ from kbapp.domain.invocation import Invocation, Outcome
 from kbapp.domain.lookup_result import LookupResult
 from kbapp.domain.ports import CallStatistics, DocumentFiles, DocumentRecords, Embedder, KeywordIndex, Vectors
 from kbapp.domain.query import clean_session_id
-from kbapp.domain.relevance import RelevanceLevel
+from kbapp.domain.relevance import RelevanceLevel, Thresholds
 from kbapp.domain.telemetry import Feedback, InvocationFilter, SqlResult, Verdict
 from kbapp.domain.telemetry_summary import TelemetrySummary
 from kbapp.service.documents import Documents, IndexLock, UploadResult
 from kbapp.service.follower import Follower, FollowOptions, FollowStatus, OpenWatch
+from kbapp.service.grading import GradingInForce
 from kbapp.service.health import HealthCheck
 from kbapp.service.index_report import IndexReport, OnProgress
 from kbapp.service.indexing import Indexer
@@ -53,6 +55,7 @@ class Parts:
     max_file_size: int
     health: HealthCheck
     overview: OverviewReader
+    grading: GradingInForce
     index_lock: IndexLock
     open_watch: OpenWatch
     follow_options: FollowOptions
@@ -214,6 +217,19 @@ class KnowledgeBase:
     def health(self) -> Health:
         """Versions, model, engine, and whether files, records and indexes agree."""
         return self._parts.health.run()
+
+    @property
+    def thresholds(self) -> Thresholds:
+        """What levels are judged by now."""
+        return self._parts.grading.now().thresholds
+
+    def apply_thresholds(self, *, reference: float, highly_relevant: float) -> Path:
+        """Judge by these thresholds (0 … 1) from now on, and write them to the settings file, which is returned.
+
+        Raises:
+            UserError: they are out of range or order, or the file cannot be written; nothing has changed then.
+        """
+        return self._parts.grading.apply_thresholds(reference=reference, highly_relevant=highly_relevant)
 
     def overview(self) -> Overview:
         """The state at a glance: asks nobody, opens nothing, compares nothing."""

@@ -22,7 +22,7 @@ from kbapp.service.choosing import Choice, Chooser
 from kbapp.service.clock import now
 from kbapp.service.findings import Findings, KeywordOutcome
 from kbapp.service.given import call_of, given_details
-from kbapp.service.lookup_details import Grading, retrieval_details
+from kbapp.service.lookup_details import retrieval_details
 from kbapp.service.lookup_log import log_answer, log_confidence, log_keyword_matches, log_search
 from kbapp.service.ranking import Ranking, rank
 from kbapp.service.vector_search import SearchOutcome, VectorSearch
@@ -88,7 +88,8 @@ class Lookup:
         choice = self._chooser.choose(findings, asked, memory, policy)
         result = self._result(findings, choice, memory)
         log_answer(logger, result, choice.answer.similarity)
-        details = retrieval_details(findings, choice.found, result, self._grading)
+        grading = findings.search.grading if findings.search else self._search.grading.now()
+        details = retrieval_details(findings, choice.found, result, grading, self._options.min_coverage)
         details |= given_details(choice.answer)
         details |= {
             "domain_policy": policy.value,
@@ -206,10 +207,6 @@ class Lookup:
 
     def _sentence(self, key: str, reason: str) -> str:
         return messages.message(key, self._options.language, reason=reason)
-
-    @property
-    def _grading(self) -> Grading:
-        return Grading(self._search.profile, self._search.options.thresholds, self._options.min_coverage)
 
     def _invocation(
         self,

@@ -6,28 +6,19 @@ could fall on the other side of a threshold, and recomputing would not give the 
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 from kbapp.domain.documents import JsonValue
 from kbapp.domain.keyword_matching import KeywordMatch
 from kbapp.domain.lookup_result import LookupResult
-from kbapp.domain.relevance import RelevanceProfile, Thresholds
 from kbapp.service.answering import Answer
 from kbapp.service.findings import Findings
+from kbapp.service.grading import Grading
 from kbapp.service.vector_search import Candidate
 
 
-@dataclass(frozen=True, slots=True)
-class Grading:
-    """What levels are computed with."""
-
-    profile: RelevanceProfile
-    thresholds: Thresholds
-    min_coverage: float
-
-
 def retrieval_details(
-    findings: Findings, answer: Answer, result: LookupResult, grading: Grading
+    findings: Findings, answer: Answer, result: LookupResult, grading: Grading, min_coverage: float
 ) -> dict[str, JsonValue]:
     """The keys of 000 §6 and T2; L1 keys are ``[]`` or null when L1 was not called.
 
@@ -41,7 +32,7 @@ def retrieval_details(
         "l0_matches": [_match(match) for match in findings.matches],
         "confident": findings.confident,
         "goes_deeper": findings.goes_deeper,
-        "min_coverage": grading.min_coverage,
+        "min_coverage": min_coverage,
         "l1_scores": list(distances),
         "l1_top_score": graded.evidence.distance if graded else None,
         "l1_top_similarity": graded.similarity if graded else None,

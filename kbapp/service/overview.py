@@ -13,6 +13,7 @@ from kbapp.domain.health import Engine
 from kbapp.domain.ports import DocumentRecords, KeywordIndex
 from kbapp.domain.relevance import DistanceProfile, RelevanceProfile, Thresholds
 from kbapp.service.follower import FollowMode, FollowStatus
+from kbapp.service.grading import GradingInForce
 
 UNAVAILABLE = "unavailable"
 
@@ -95,20 +96,11 @@ class Overview:
         return sum(domain.failed for domain in self.domains)
 
 
-@dataclass(frozen=True, slots=True)
-class Grades:
-    """What answers are graded with."""
-
-    model: str
-    profile: RelevanceProfile
-    thresholds: Thresholds
-
-    @property
-    def profile_kind(self) -> ProfileKind:
-        """How far the levels can be relied on."""
-        if not self.profile.provisional:
-            return ProfileKind.CALIBRATED
-        return ProfileKind.UNKNOWN if isinstance(self.profile, DistanceProfile) else ProfileKind.PROVISIONAL
+def profile_kind(profile: RelevanceProfile) -> ProfileKind:
+    """How far the levels can be relied on."""
+    if not profile.provisional:
+        return ProfileKind.CALIBRATED
+    return ProfileKind.UNKNOWN if isinstance(profile, DistanceProfile) else ProfileKind.PROVISIONAL
 
 
 class OverviewReader:
@@ -122,13 +114,15 @@ class OverviewReader:
         *,
         records: DocumentRecords,
         keywords: KeywordIndex,
-        grades: Grades,
+        model: str,
+        grading: GradingInForce,
         engine: Callable[[], Engine | None],
         lost_rows: Callable[[], int],
     ) -> None:
         self._records = records
         self._keywords = keywords
-        self._grades = grades
+        self._model = model
+        self._grading = grading
         self._engine = engine
         self._lost_rows = lost_rows
 
@@ -136,22 +130,22 @@ class OverviewReader:
         """The state now; how the files are followed is told by the caller."""
         records, problem = self._known_records()
         entries = self._keywords.entries()
-        engine = self._engine()
+        engine, grading = self._engine(), self._grading.now()
         notices = [
             *_database_notices(problem),
             *_engine_notices(engine),
             *_document_notices(records),
             *_telemetry_notices(self._lost_rows()),
             *_following_notices(following),
-            *_model_notices(self._grades),
+            *_model_notices(self._model, grading.profile),
         ]
         order = list(NoticeKind)
         return Overview(
             domains=domain_states(records, entries),
             entries=len(entries),
-            model=self._grades.model,
-            profile=self._grades.profile_kind,
-            thresholds=self._grades.thresholds,
+            model=self._model,
+            profile=profile_kind(grading.profile),
+            thresholds=grading.thresholds,
             engine=engine,
             following=following,
             notices=tuple(sorted(notices, key=lambda notice: order.index(notice.kind))),
@@ -214,6 +208,6 @@ def _following_notices(following: FollowStatus) -> Iterator[Notice]:
         yield Notice(NoticeKind.FOLLOWING, detail=following.problem)
 
 
-def _model_notices(grades: Grades) -> Iterator[Notice]:
-    if grades.profile_kind is ProfileKind.UNKNOWN:
-        yield Notice(NoticeKind.UNKNOWN_MODEL, detail=grades.model)
+def _model_notices(model: str, profile: RelevanceProfile) -> Iterator[Notice]:
+    if profile_kind(profile) is ProfileKind.UNKNOWN:
+        yield Notice(NoticeKind.UNKNOWN_MODEL, detail=model)

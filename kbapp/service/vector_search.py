@@ -15,14 +15,9 @@ from kbapp.domain.fusion import FusedHit, fuse_by_rank
 from kbapp.domain.index_state import MODEL_STATE, other_model
 from kbapp.domain.ports import DocumentRecords, Embedder, EmbeddingCache, FullText, FullTextHit, VectorIndex, Vectors
 from kbapp.domain.query_terms import QueryTerms, weigh_terms
-from kbapp.domain.relevance import (
-    CandidateEvidence,
-    RelevanceLevel,
-    RelevanceProfile,
-    Thresholds,
-    level_of,
-)
+from kbapp.domain.relevance import CandidateEvidence, RelevanceLevel, level_of
 from kbapp.domain.tokens import content_tokens
+from kbapp.service.grading import Grading, GradingInForce
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +27,6 @@ class SearchOptions:
     top_k: int
     candidates: int
     fusion_min_documents: int
-    thresholds: Thresholds
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +42,13 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class SearchOutcome:
-    """The best candidates, best first, the times of the stages, and what was missing (None: nothing).
+    """The best candidates, best first, what graded them, the times of the stages, and what was missing (None: nothing).
 
     The first ``top_k`` candidates are considered; the others are there in case these were given before.
     """
 
     candidates: tuple[Candidate, ...]
+    grading: Grading
     top_k: int
     embed_ms: float
     search_ms: float
@@ -92,7 +87,7 @@ class VectorSearch:
         full_text: FullText,
         records: DocumentRecords,
         cache: EmbeddingCache,
-        profile: RelevanceProfile,
+        grading: GradingInForce,
         options: SearchOptions,
     ) -> None:
         self._embedder = embedder
@@ -101,7 +96,7 @@ class VectorSearch:
         self._records = records
         self._cache = cache
         self._lexical_leg = ThreadPoolExecutor(thread_name_prefix="kbapp-words")
-        self.profile = profile
+        self.grading = grading
         self.options = options
 
     def search(self, query: str, *, alternatives: int = 0) -> SearchOutcome:
@@ -122,10 +117,13 @@ class VectorSearch:
         fused = fuse_by_rank([hit.chunk_id for hit in vector_hits], [hit.chunk_id for hit in words.hits])
         best = self._in_force(fused, self.options.top_k + alternatives)
         distances |= self._missing_distances(vector, [chunk for _, chunk in best if chunk.id not in distances])
-        candidates = self._grade(words.terms, [(hit, chunk) for hit, chunk in best if chunk.id in distances], distances)
+        gradable = [(hit, chunk) for hit, chunk in best if chunk.id in distances]
+        grading = self.grading.now()
+        candidates = self._grade(grading, words.terms, gradable, distances)
         ended = time.perf_counter()
         return SearchOutcome(
             candidates,
+            grading,
             self.options.top_k,
             (embedded - start) * 1000,
             (ended - embedded) * 1000,
@@ -179,14 +177,18 @@ class VectorSearch:
         }
 
     def _grade(
-        self, terms: QueryTerms, best: Sequence[tuple[FusedHit, StoredChunk]], distances: dict[str, float]
+        self,
+        grading: Grading,
+        terms: QueryTerms,
+        best: Sequence[tuple[FusedHit, StoredChunk]],
+        distances: dict[str, float],
     ) -> tuple[Candidate, ...]:
         candidates = []
         for hit, chunk in best:
             coverage, found_terms = terms.found_in(chunk.chunk.embedded_text)
             evidence = CandidateEvidence(distances[chunk.id], coverage, terms.unknown_share, found_terms)
-            similarity = self.profile.similarity(evidence, self.options.thresholds)
-            level = level_of(similarity, self.options.thresholds)
+            similarity = grading.profile.similarity(evidence, grading.thresholds)
+            level = level_of(similarity, grading.thresholds)
             candidates.append(Candidate(chunk, hit, evidence, similarity, level))
         return tuple(candidates)
 

@@ -83,18 +83,26 @@ def test_g5_more_of_the_query_in_the_text_is_never_less_relevant(distance: float
     )
 
 
-@given(distances, shares, st.floats(0.55, 0.95), st.floats(0.05, 0.5))
-def test_g5_a_similarity_is_a_share_and_the_thresholds_lie_at_their_logits(
-    distance: float, coverage: float, high: float, low: float
+@given(distances, shares)
+def test_g5_a_similarity_is_a_share_and_the_documents_thresholds_lie_at_their_logits(
+    distance: float, coverage: float
 ) -> None:
-    thresholds = Thresholds(2.0, high, low)
     evidence = CandidateEvidence(distance, coverage, 0.3, 2)
-    similarity = E5.similarity(evidence, thresholds)
+    similarity = E5.similarity(evidence, THRESHOLDS)
     assert 0 <= similarity <= 1
     logit = E5.logit(evidence)
     if not math.isclose(logit, E5.highly_relevant_logit) and not math.isclose(logit, E5.reference_logit):
-        assert (similarity >= high) == (logit >= E5.highly_relevant_logit)
-        assert (similarity >= low) == (logit >= E5.reference_logit)
+        assert (similarity >= THRESHOLDS.highly_relevant) == (logit >= E5.highly_relevant_logit)
+        assert (similarity >= THRESHOLDS.reference) == (logit >= E5.reference_logit)
+
+
+@given(distances, shares, st.floats(0, 1), st.floats(0, 1))
+def test_g5_other_thresholds_change_the_level_and_never_the_similarity(
+    distance: float, coverage: float, first: float, second: float
+) -> None:
+    low, high = sorted((first, second))
+    evidence = CandidateEvidence(distance, coverage, 0.3, 2)
+    assert E5.similarity(evidence, Thresholds(2.0, high, low)) == E5.similarity(evidence, THRESHOLDS)
 
 
 @given(distances, shares, shares, shares)

@@ -26,7 +26,7 @@ from kbapp.domain.relevance import (
 from kbapp.service.lookup import Lookup, LookupOptions, LookupRequest
 from kbapp.service.vector_search import Candidate, SearchOptions, SearchOutcome
 from tests.knowledge import document, write_documents
-from tests.values import make_chunk
+from tests.values import grading_in_force, make_chunk
 
 PAYMENT = document(
     "支付网关错误码定义",
@@ -46,8 +46,8 @@ PROFILE = DistanceProfile("bge-m3", provisional=False)
 class FakeSearch:
     """L1 that finds given chunks at given distances, or is down."""
 
-    profile = PROFILE
-    options = SearchOptions(top_k=3, candidates=50, fusion_min_documents=50, thresholds=THRESHOLDS)
+    grading = grading_in_force(PROFILE)
+    options = SearchOptions(top_k=3, candidates=50, fusion_min_documents=50)
 
     def __init__(self, *found: tuple[str, str, float], error: str | None = None) -> None:
         self.found = found
@@ -65,7 +65,7 @@ class FakeSearch:
             similarity = PROFILE.similarity(evidence, THRESHOLDS)
             hit = FusedHit(stored.id, 1 / rank, rank, None)
             candidates.append(Candidate(stored, hit, evidence, similarity, level_of(similarity, THRESHOLDS)))
-        return SearchOutcome(tuple(candidates), 3, 1.0, 2.0, None)
+        return SearchOutcome(tuple(candidates), self.grading.now(), 3, 1.0, 2.0, None)
 
 
 class BrokenKeywords(KeywordIndex):

@@ -17,10 +17,11 @@ from kbapp.domain.health import Engine
 from kbapp.domain.relevance import DistanceProfile, RelevanceProfile, Thresholds
 from kbapp.service.follower import FollowMode, FollowStatus
 from kbapp.service.knowledge_base import KnowledgeBase
-from kbapp.service.overview import DomainState, Grades, NoticeKind, Overview, OverviewReader, ProfileKind, domain_states
+from kbapp.service.overview import DomainState, NoticeKind, Overview, OverviewReader, ProfileKind, domain_states
 from kbapp.service.records import new_record
 from tests.embedding import TinyEmbedder
 from tests.knowledge import document, open_for_test, settings_for, write_documents
+from tests.values import grading_in_force
 
 DOCUMENTS = {
     "api/payment.md": document("支付网关错误码", "ERR_TIMEOUT", "## 超时\n\n重试三次。"),
@@ -52,11 +53,11 @@ def reader(
     engine: Engine | None = None,
     lost_rows: int = 0,
 ) -> OverviewReader:
-    grades = Grades("a-model", profile or DistanceProfile("bge-m3", provisional=False), Thresholds())
     return OverviewReader(
         records=NoRecords(),  # type: ignore[arg-type]
         keywords=NoEntries(),  # type: ignore[arg-type]
-        grades=grades,
+        model="a-model",
+        grading=grading_in_force(profile or DistanceProfile("bge-m3", provisional=False)),
         engine=lambda: engine,
         lost_rows=lambda: lost_rows,
     )

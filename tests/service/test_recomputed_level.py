@@ -27,9 +27,10 @@ from kbapp.domain.relevance import (
     Thresholds,
     level_of,
 )
+from kbapp.service.grading import GradingInForce
 from kbapp.service.lookup import Lookup, LookupOptions, LookupRequest
-from kbapp.service.vector_search import Candidate, SearchOptions, SearchOutcome
-from tests.values import make_chunk
+from kbapp.service.vector_search import Candidate, SearchOutcome
+from tests.values import grading_in_force, make_chunk
 
 MIN_COVERAGE = 0.4
 TEXTS = {"with": b"# T\n\n## S\n\ntext\n", "without": b"# T\n\n## Other\n\ntext\n"}
@@ -43,9 +44,13 @@ class Knowledge:
     found: tuple[CandidateEvidence, ...] | None
     files: tuple[str, ...]
     profile: RelevanceProfile
-    options: SearchOptions
+    thresholds: Thresholds
 
     base_folder = "knowledge_base"
+
+    @property
+    def grading(self) -> GradingInForce:
+        return grading_in_force(self.profile, self.thresholds)
 
     def match(self, query: str) -> Sequence[KeywordMatch]:
         if self.coverages is None:
@@ -58,14 +63,13 @@ class Knowledge:
     def search(self, query: str, *, alternatives: int = 0) -> SearchOutcome:
         if self.found is None:
             raise IndexUnavailable("no L1")
-        thresholds = self.options.thresholds
         candidates = []
         for rank, evidence in enumerate(self.found):
             stored = make_chunk("text", path=f"{rank}.md", document_id=f"d{rank}")
-            similarity = self.profile.similarity(evidence, thresholds)
-            level = level_of(similarity, thresholds)
+            similarity = self.profile.similarity(evidence, self.thresholds)
+            level = level_of(similarity, self.thresholds)
             candidates.append(Candidate(stored, FusedHit(stored.id, 1.0, rank + 1, None), evidence, similarity, level))
-        return SearchOutcome(tuple(candidates), 3, 1.0, 1.0, None)
+        return SearchOutcome(tuple(candidates), self.grading.now(), 3, 1.0, 1.0, None)
 
     def read(self, path: str) -> Document:
         kind = self.files[int(path.removesuffix(".md"))]
@@ -74,7 +78,6 @@ class Knowledge:
         return DocumentFiles(Path()).parse(path, TEXTS[kind])
 
 
-DEFAULTS = SearchOptions(3, 50, 50, Thresholds())
 NEAR = [0.0, 0.5, 0.5 + 1e-9, 0.5 - 1e-9, 1.0, 1.0 + 1e-9, 2.0, 4.0]
 DISTANCES = st.sampled_from(NEAR) | st.floats(0, 4)
 SHARES = st.sampled_from([0.0, MIN_COVERAGE, MIN_COVERAGE - 1e-9, 1.0]) | st.floats(0, 1)
@@ -86,7 +89,7 @@ KNOWLEDGE = st.builds(
     found=st.none() | st.lists(EVIDENCE, max_size=3).map(tuple),
     files=st.tuples(*[st.sampled_from([*TEXTS, "unreadable"])] * 3),
     profile=st.sampled_from([BGE_M3, E5_SMALL, USE_MULTILINGUAL]),
-    options=st.builds(SearchOptions, st.just(3), st.just(50), st.just(50), st.just(Thresholds()) | THRESHOLDS),
+    thresholds=st.just(Thresholds()) | THRESHOLDS,
 )
 
 
@@ -101,9 +104,9 @@ def invocation_of(knowledge: Knowledge, section: str | None) -> Invocation:
     return lookup.run(LookupRequest("query", section_title=section)).invocation
 
 
-NEARLY = Knowledge((), (CandidateEvidence(0.5 + 1e-9, 0, 0, 0),), ("with",), BGE_M3, DEFAULTS)
+NEARLY = Knowledge((), (CandidateEvidence(0.5 + 1e-9, 0, 0, 0),), ("with",), BGE_M3, Thresholds())
 SECOND_HAS_THE_SECTION = Knowledge(
-    (), (CandidateEvidence(0.9, 0, 0, 0), CandidateEvidence(0.1, 0, 0, 0)), ("without", "with"), BGE_M3, DEFAULTS
+    (), (CandidateEvidence(0.9, 0, 0, 0), CandidateEvidence(0.1, 0, 0, 0)), ("without", "with"), BGE_M3, Thresholds()
 )
 
 
@@ -128,4 +131,4 @@ def test_g5_the_similarity_of_the_row_is_the_one_that_was_graded(knowledge: Know
     level, similarity = details["level_before_dedup"], details["l1_top_similarity"]
     if level is not None and knowledge.found and details["section_candidate"] is not None:
         assert isinstance(similarity, float)
-        assert level_of(similarity, knowledge.options.thresholds) == RelevanceLevel(str(level))
+        assert level_of(similarity, knowledge.thresholds) == RelevanceLevel(str(level))
