@@ -51,6 +51,10 @@ _SENTENCES: dict[str, dict[HintLanguage, str]] = {
     "both": {_EN: "{keywords}, and {chunks}", _ZH: "{keywords}，且{chunks}"},
     "no keyword": {_EN: "no keyword matches", _ZH: "没有关键词命中"},
     "keywords": {_EN: "{count} documents match by keyword", _ZH: "关键词命中 {count} 份文档"},
+    "guess": {
+        _EN: "the only match by keyword is by a synonym or a mistyped word",
+        _ZH: "唯一的关键词命中只凭同义词或近似拼写",
+    },
     "low coverage": {
         _EN: "the only match by keyword covers {share} of the query, less than {bound}",
         _ZH: "唯一的关键词命中只覆盖查询的 {share}，低于 {bound}",
@@ -167,6 +171,8 @@ class _Decision:
             return self._say("no keyword")
         if len(matches) > 1:
             return self._say("keywords", count=len(matches))
+        if matches[0].is_guess:
+            return self._say("guess")
         bound = self.evidence.min_coverage
         return self._say("low coverage", share=_shown(matches[0].coverage, bound), bound=bound)
 

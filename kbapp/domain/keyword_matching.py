@@ -1,4 +1,4 @@
-"""L0 rules (K1-K5, K10, K11): what makes a keyword or title match a query, and what the match is worth.
+"""L0 rules (K1-K6, K10, K11): what makes a keyword or title match a query, and what the match is worth.
 
 Matches and their parts are named tuples: a lookup may make thousands, and frozen dataclasses take three times as long.
 """
@@ -28,17 +28,26 @@ OVERLAP_SHARE = 0.25
 
 
 class MatchTier(IntEnum):
-    """How a keyword matches, best first (K5); only the best tier present counts."""
+    """How a keyword matches, best first (K5, K6); only the best tier present counts."""
 
     EXACT = 1
     CONTAINED = 2
     PARTIAL = 3
+    SYNONYM = 4
+    TYPO = 5
+
+    @property
+    def is_literal(self) -> bool:
+        """Whether the query's own words match; only then can a single match answer alone (K6)."""
+        return self <= MatchTier.PARTIAL
 
 
 _TIER_PHRASE = {
     MatchTier.EXACT: "The query is",
     MatchTier.CONTAINED: "The query contains",
     MatchTier.PARTIAL: "The query is part of",
+    MatchTier.SYNONYM: "The query means",
+    MatchTier.TYPO: "The query nearly names",
 }
 
 
@@ -54,11 +63,19 @@ class MatchRules:
 
 
 class MatchedKeyword(NamedTuple):
-    """A keyword or title as its document writes it, and how it matched."""
+    """A keyword or title as its document writes it, and how it matched.
+
+    ``word`` is the synonym or the mistyped word by which it did, empty in the other tiers.
+    """
 
     keyword: str
     tier: MatchTier
     is_title: bool
+    word: str = ""
+
+    def __str__(self) -> str:
+        ways = {MatchTier.SYNONYM: f" by the synonym '{self.word}'", MatchTier.TYPO: f" ('{self.word}')"}
+        return f"{'the title ' if self.is_title else ''}'{self.keyword}'{ways.get(self.tier, '')}"
 
 
 class KeywordMatch(NamedTuple):
@@ -74,11 +91,15 @@ class KeywordMatch(NamedTuple):
     matched: tuple[MatchedKeyword, ...]
     coverage: float
 
+    def is_sure(self, min_coverage: float) -> bool:
+        """Whether this match can answer alone when it is the only one (K6, K11)."""
+        return self.tier.is_literal and self.coverage >= min_coverage
+
     @property
     def reason(self) -> str:
         """One sentence that says which keyword matched how."""
-        keywords = [f"'{m.keyword}'" for m in self.matched if not m.is_title]
-        titles = [f"the title '{m.keyword}'" for m in self.matched if m.is_title]
+        keywords = [str(m) for m in self.matched if not m.is_title]
+        titles = [str(m) for m in self.matched if m.is_title]
         named = [f"the keyword{'s' if len(keywords) > 1 else ''} {', '.join(keywords)}"] if keywords else []
         return f"{_TIER_PHRASE[self.tier]} {' and '.join(named + titles)}."
 

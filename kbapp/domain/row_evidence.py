@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from kbapp.domain.documents import JsonValue
+from kbapp.domain.keyword_matching import MatchTier
 from kbapp.domain.relevance import (
     CandidateEvidence,
     DistanceProfile,
@@ -19,6 +20,8 @@ _PROFILES: dict[JsonValue, type[DistanceProfile] | type[EvidenceProfile]] = {
     kind.__name__: kind for kind in (DistanceProfile, EvidenceProfile)
 }
 
+_GUESSES = frozenset(tier.name.lower() for tier in MatchTier if not tier.is_literal)
+
 
 @dataclass(frozen=True, slots=True)
 class KeywordEvidence:
@@ -32,6 +35,11 @@ class KeywordEvidence:
     reason: str
     tier: str
     keywords: tuple[str, ...]
+
+    @property
+    def is_guess(self) -> bool:
+        """Whether only a synonym or a mistyped word matches (K6)."""
+        return self.tier in _GUESSES
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +76,10 @@ class RowEvidence:
 
     @property
     def is_confident(self) -> bool:
-        """Whether L0 alone answers: one match that covers enough of the query (Q1, K11), asked for as a whole."""
-        return not self.goes_deeper and len(self.matches) == 1 and self.matches[0].coverage >= self.min_coverage
+        """Whether L0 alone answers: one match, no guess, covers enough and is asked for as a whole (Q1, K6, K11)."""
+        if self.goes_deeper or len(self.matches) != 1 or self.matches[0].is_guess:
+            return False
+        return self.matches[0].coverage >= self.min_coverage
 
     @property
     def decisive(self) -> GradedCandidate | None:

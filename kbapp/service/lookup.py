@@ -124,7 +124,7 @@ class Lookup:
 
     def _find(self, asked: DedupRequest, memory: SessionMemory, alternatives: int) -> Findings:
         keywords = self._match(asked.query)
-        unique = len(keywords.matches) == 1 and keywords.matches[0].coverage >= self._options.min_coverage
+        unique = len(keywords.matches) == 1 and keywords.matches[0].is_sure(self._options.min_coverage)
         # A new dimension of a document that was given asks for more than its summary.
         is_new = memory.is_new_dimension(asked.query, asked.dimension)
         goes_deeper = unique and is_new and memory.has_given_document(keywords.matches[0].entry.path)

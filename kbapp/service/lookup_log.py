@@ -23,7 +23,9 @@ def log_confidence(logger: logging.Logger, matches: Sequence[KeywordMatch], *, c
         logger.debug("[置信度判断] highConfidence=true, reason=唯一匹配")
         logger.debug("[L1 语义检索] L0唯一匹配，跳过L1检索")
         return
-    reason = "唯一匹配但覆盖率不足" if len(matches) == 1 else "多个或零个匹配"
+    reason = "多个或零个匹配"
+    if len(matches) == 1:
+        reason = "唯一匹配但覆盖率不足" if matches[0].tier.is_literal else "唯一匹配但只凭同义词或近似拼写"
     logger.debug("[置信度判断] highConfidence=false, reason=%s", reason)
     logger.debug("[L1 语义检索] L0非唯一匹配，触发L1语义检索...")
 

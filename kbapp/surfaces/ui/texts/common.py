@@ -93,6 +93,8 @@ TEXTS = {
     "tier.exact": ("the query is the keyword or title", "查询即关键词或标题"),
     "tier.contained": ("the query contains it", "查询包含该词"),
     "tier.partial": ("the query is part of it", "查询是其一部分"),
+    "tier.synonym": ("by a synonym in the query", "查询中有同义词"),
+    "tier.typo": ("the query nearly names it", "查询中的拼写相近"),
     "tier.": ("–", "–"),
     "verdict.ask": ("Was this right?", "这个结果如何？"),
     "verdict.helpful": ("helpful", "有帮助"),
