@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from kbapp.adapters.disk import locate, read_whole, remove_leftovers, write_whole
 from kbapp.adapters.folder_scan import scan_folder
+from kbapp.adapters.synonyms_file import SynonymsFile
 from kbapp.domain import document_paths
 from kbapp.domain.documents import Document, FileScan, KnowledgeEntry, TitleSource
 from kbapp.domain.encodings import decode_markdown
@@ -17,6 +18,7 @@ from kbapp.domain.errors import UserError
 from kbapp.domain.frontmatter import DEFAULT_ALIASES, FrontmatterAliases, FrontmatterBlock, split_frontmatter
 from kbapp.domain.hashing import sha256_hex
 from kbapp.domain.headings import parse_headings
+from kbapp.domain.synonyms import Synonyms
 
 DEFAULT_MAX_FILE_SIZE = 5 * 1024 * 1024
 
@@ -40,6 +42,7 @@ class DocumentFiles:
         self._max_file_size = max_file_size
         self._aliases = aliases
         self._warned: dict[str, str] = {}
+        self._synonyms = SynonymsFile(self._root, self._check_size)
 
     @property
     def base_folder(self) -> str:
@@ -118,6 +121,10 @@ class DocumentFiles:
         if frontmatter is None or not (frontmatter.title or frontmatter.keywords):
             return None
         return KnowledgeEntry(path, _title(path, block)[0], frontmatter.keywords, frontmatter.summary)
+
+    def read_synonyms(self) -> Synonyms:
+        """The synonyms that the base folder holds now (K6); a broken file is warned of once."""
+        return self._synonyms.read()
 
     def read_document(self, path: str, max_characters: int) -> str | None:
         """The first characters of a document's text, with ``...`` when cut; None, and an ERROR, without it (K7)."""

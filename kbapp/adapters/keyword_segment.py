@@ -18,6 +18,7 @@ from itertools import accumulate
 
 import numpy as np
 
+from kbapp.adapters.word_list import WordList
 from kbapp.domain.documents import KnowledgeEntry
 from kbapp.domain.keyword_matching import (
     FoundKeyword,
@@ -28,6 +29,7 @@ from kbapp.domain.keyword_matching import (
     keys_of,
 )
 from kbapp.domain.keyword_text import camel_cuts, is_word_edge, normal_text, places_within_words, trimmed
+from kbapp.domain.typos import terms_of
 
 Found = Iterator[tuple[FoundKeyword, list[int]]]
 """Keywords with the numbers of the entries that hold them."""
@@ -53,7 +55,8 @@ class KeywordSegment:
         # Every key ends with a line end, which no key and no query in normal form holds.
         self._keys = "".join([f"{key}\n" for key in keys])
         self._starts = array("I", accumulate((len(key) + 1 for key in keys), initial=0))
-        self._camel_cuts = array("I", _absolute_cuts(keywords.spellings, self._starts))
+        self._camel_cuts = array("I")
+        self.words = WordList(self._collect_words())
         self._patterns, self._terms_of_pattern = _patterns(keys, self._spellings)
         self._lengths = _lengths_by_prefix(self._patterns)
 
@@ -74,6 +77,27 @@ class KeywordSegment:
             key = self._key(term)
             if can_be_contained(key, is_title=term >= self._first_title):
                 yield self._found(term, MatchTier.CONTAINED, len(key), places & query.letters)
+
+    def holders_of_word(self, word: str) -> Iterator[list[int]]:
+        """Who holds the terms that have this one of ``words``; slow, since it reads all keys."""
+        position = -1
+        while (position := self._keys.find(word, position + 1)) >= 0:
+            term = bisect_right(self._starts, position) - 1
+            if word in terms_of(self._key(term), self._cuts_of(term)):
+                yield self._holders(term)
+            position = self._starts[term + 1] - 1
+
+    def _collect_words(self) -> set[str]:
+        """The words of all terms; notes the camel-case cuts of the keywords on the way."""
+        words = set(terms_of(self._keys))
+        for term in range(self._first_title):
+            if cuts := camel_cuts(self._spellings[term]):
+                self._camel_cuts.extend([self._starts[term] + cut for cut in cuts])
+                words.update(terms_of(self._key(term), cuts))
+        return words
+
+    def _cuts_of(self, term: int) -> list[int]:
+        return camel_cuts(self._spellings[term]) if term < self._first_title else []
 
     def _occurrences(self, text: str) -> Iterator[tuple[int, int, int]]:
         """Start, end and pattern wherever a pattern stands in the text from word edge to word edge."""
@@ -100,9 +124,13 @@ class KeywordSegment:
                 position += 1
 
     def _found(self, term: int, tier: MatchTier, length: int, covered: int) -> tuple[FoundKeyword, list[int]]:
-        is_title = term >= self._first_title
-        found = FoundKeyword(MatchedKeyword(self._spellings[term], tier, is_title), self._key(term), length, covered)
-        return found, self._title_holders[term - self._first_title] if is_title else self._keyword_holders[term]
+        matched = MatchedKeyword(self._spellings[term], tier, term >= self._first_title)
+        return FoundKeyword(matched, self._key(term), length, covered), self._holders(term)
+
+    def _holders(self, term: int) -> list[int]:
+        if term >= self._first_title:
+            return self._title_holders[term - self._first_title]
+        return self._keyword_holders[term]
 
     def _key(self, term: int) -> str:
         return self._keys[self._starts[term] : self._starts[term + 1] - 1]
@@ -181,9 +209,3 @@ def set_bits(number: int) -> Iterator[int]:
         lowest = number & -number
         yield lowest.bit_length() - 1
         number ^= lowest
-
-
-def _absolute_cuts(keywords: Sequence[str], starts: Sequence[int]) -> Iterator[int]:
-    for keyword, start in zip(keywords, starts, strict=False):
-        for cut in camel_cuts(keyword):
-            yield start + cut

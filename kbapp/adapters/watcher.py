@@ -32,6 +32,7 @@ from watchdog.observers.api import BaseObserver
 from watchdog.observers.polling import PollingObserverVFS
 
 from kbapp.domain.document_paths import is_document_name
+from kbapp.domain.synonyms import SYNONYMS_FILE
 
 POLLING_SECONDS = 1.0
 
@@ -162,10 +163,10 @@ class _Handler(FileSystemEventHandler):
 
 
 def _can_matter(path: PurePath, event: FileSystemEvent) -> bool:
-    """Whether scans take an entry of this path, relative to the root, or may find documents below it."""
+    """Whether an entry of this path, relative to the root, is read, or documents may be found below it."""
     if any(part.startswith(".") for part in path.parts):
         return False
-    if event.is_directory or not path.parts or is_document_name(path.name):
+    if event.is_directory or not path.parts or is_document_name(path.name) or path.parts == (SYNONYMS_FILE,):
         return True
     # Windows does not tell what a thing was that is deleted.
     return isinstance(event, FileDeletedEvent) and not path.suffix

@@ -1,21 +1,19 @@
-"""The normal form of queries and keywords, and where their words begin and end (K1, K3, K6)."""
+"""The normal form of queries and keywords, and where their words begin and end (K1, K3)."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
 
 from kbapp.domain.tokens import CJK
 
 _CJK_CHARACTER = re.compile(f"[{CJK}]")
 _SPACE_BESIDE_CJK = re.compile(f"(?<=[{CJK}]) (?=[^{CJK}])|(?<=[^{CJK}]) (?=[{CJK}])")
 _SPACE_WITHIN_CJK = re.compile(f"(?<=[{CJK}]) (?=[{CJK}])")
-_LETTER = f"[^\\W_{CJK}]"
-_WORD = re.compile(f"[{CJK}]{{2,}}|{_LETTER}+")
-_PLAIN_WORD = re.compile(f"{_LETTER}+")
-_COMPOUND = re.compile(f"{_LETTER}+(?:[-_./]+{_LETTER}+)*")
-_WITHIN_WORD = re.compile(f"(?<={_LETTER})(?={_LETTER})")
+LETTER = f"[^\\W_{CJK}]"
+"""A pattern of one letter or digit that is not CJK."""
+_WORD = re.compile(f"[{CJK}]{{2,}}|{LETTER}+")
+_WITHIN_WORD = re.compile(f"(?<={LETTER})(?={LETTER})")
 # Joiners, direction marks, variation selectors, lone surrogates: nobody sees them, and pasted text is full of them.
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ud800-\udfff\ufe00-\ufe0f\ufeff]")
 _QUOTES = "\"'`“”‘’「」『』()[]{}<>【】《》〈〉"
@@ -65,15 +63,6 @@ def is_word_edge(text: str, position: int) -> bool:
 def places_within_words(text: str) -> set[int]:
     """The positions that are no word edges."""
     return {place.start() for place in _WITHIN_WORD.finditer(text)}
-
-
-def ascii_terms(text: str) -> Iterator[tuple[int, int]]:
-    """Start and end of each ASCII term (K6): ``err_timeout`` as a whole, then the words ``err`` and ``timeout``."""
-    for compound in _COMPOUND.finditer(text):
-        words = [word.span() for word in _PLAIN_WORD.finditer(text, *compound.span())]
-        for start, end in dict.fromkeys([compound.span(), *words]):
-            if text[start:end].isascii():
-                yield start, end
 
 
 def cjk_count(text: str) -> int:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from kbapp.domain.documents import Document, DocumentRecord, FileScan, KnowledgeEntry, StoredChunk
 from kbapp.domain.invocation import Invocation
 from kbapp.domain.keyword_matching import KeywordMatch
+from kbapp.domain.synonyms import Synonyms
 from kbapp.domain.telemetry import Feedback, InvocationFilter, SqlResult, Verdict
 from kbapp.domain.telemetry_summary import TelemetrySummary
 
@@ -121,6 +122,9 @@ class KeywordIndex(Protocol):
     def remove(self, path: str) -> None:
         """Forget a document; an unknown path is ignored."""
 
+    def use_synonyms(self, groups: Iterable[Sequence[str]]) -> None:
+        """Take the terms of each group to mean the same, in place of the groups before (K6)."""
+
     def entries(self) -> tuple[KnowledgeEntry, ...]:
         """All entries, by path."""
 
@@ -149,6 +153,9 @@ class DocumentFiles(Protocol):
 
     def read_entry(self, path: str) -> KnowledgeEntry | None:
         """``parse_entry`` of ``read_bytes``."""
+
+    def read_synonyms(self) -> Synonyms:
+        """What ``synonyms.yaml`` in the base folder holds now (K6); never raises."""
 
     def resolve(self, path: str) -> str:
         """The relative path of a document, from it or from its ``source``."""

@@ -11,6 +11,7 @@ from kbapp.domain.errors import IndexUnavailable, UserError
 from kbapp.domain.hashing import sha256_hex
 from kbapp.domain.health import Problem
 from kbapp.domain.ports import DocumentFiles, DocumentRecords, FullText, KeywordIndex, VectorDifferences, VectorIndex
+from kbapp.domain.synonyms import SYNONYMS_FILE
 from kbapp.service.chunker import Chunker
 from kbapp.service.records import pending_record
 from kbapp.service.repeated_lines import RepeatedLines
@@ -78,6 +79,8 @@ class Consistency:
         entries = {entry.path: entry for entry in self._keywords.entries()}
         found.counts |= {"files": len(scan.paths), "records": len(records), "entries": len(entries)}
         found.problems += [Problem(f"{item.path}: {item.error}", MEND_FILE) for item in scan.problems]
+        if problem := self._files.read_synonyms().problem:
+            found.problems.append(Problem(f"{SYNONYMS_FILE}: {problem}", MEND_FILE))
         hashes = dict(self._hashes(scan, records, found))
         repeated, _ = self._repeated.count(hashes)
         for path in hashes:

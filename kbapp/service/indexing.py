@@ -233,6 +233,7 @@ class Indexer:
     ) -> IndexReport:
         touched = {change.path for change in changes if change.kind is not ChangeKind.REMOVED}
         records = self._records.documents().values()
+        warned = (FileProblem(record.path, record.warning) for record in records if record.warning)
         return IndexReport(
             documents=len(scan.paths),
             entries=self._entries.count,
@@ -242,7 +243,7 @@ class Indexer:
             seconds=seconds,
             changes=tuple(changes),
             problems=scan.problems,
-            warnings=tuple(FileProblem(record.path, record.warning) for record in records if record.warning),
+            warnings=(*warned, *self._entries.warnings),
             former_model=former_model,
         )
 

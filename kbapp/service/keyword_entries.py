@@ -1,4 +1,4 @@
-"""L0 in line with the versions of the documents that answer, whichever process indexed them."""
+"""L0 in line with the synonyms and the versions of the documents that answer, whichever process indexed them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import logging
 import threading
 from collections.abc import Mapping
 
-from kbapp.domain.documents import DocumentRecord, KnowledgeEntry
+from kbapp.domain.documents import DocumentRecord, FileProblem, KnowledgeEntry
 from kbapp.domain.errors import UserError
 from kbapp.domain.hashing import sha256_hex
 from kbapp.domain.ports import DocumentFiles, KeywordIndex
+from kbapp.domain.synonyms import NO_SYNONYMS, SYNONYMS_FILE
 
 logger = logging.getLogger("kbapp.indexing")
 
@@ -22,11 +23,18 @@ class KeywordEntries:
         self._keywords = keywords
         self._lock = threading.RLock()  # around L0 and what is known of it: they change together
         self._held: dict[str, str] = {}  # content hash of the version that L0 holds, by path
+        self._synonyms = NO_SYNONYMS
 
     @property
     def count(self) -> int:
         """How many entries there are."""
         return len(self._keywords.entries())
+
+    @property
+    def warnings(self) -> tuple[FileProblem, ...]:
+        """What keeps L0 from the synonyms."""
+        problem = self._synonyms.problem
+        return (FileProblem(SYNONYMS_FILE, problem),) if problem else ()
 
     def load(self) -> None:
         """Build L0 from the files (K8); a file that cannot be read is left to the reconcile to report."""
@@ -44,6 +52,7 @@ class KeywordEntries:
         with self._lock:
             self._keywords.replace(entries)
             self._held = held
+            self._follow_synonyms()
         logger.info("L0: %d entries", len(entries))
 
     def put(self, path: str, entry: KnowledgeEntry | None, content_hash: str) -> None:
@@ -73,6 +82,7 @@ class KeywordEntries:
         A document keeps its entry while its new version is not indexed, or while its file cannot be read.
         """
         with self._lock:
+            self._follow_synonyms()
             for path in self._held.keys() - records.keys() - hashes.keys():
                 self.forget(path)
             for path, content_hash in hashes.items():
@@ -86,12 +96,19 @@ class KeywordEntries:
         except UserError:
             return  # the reconcile says so
         with self._lock:
+            self._follow_synonyms()
             for path in self._held.keys() - records.keys() - set(paths):
                 self.forget(path)
             for path in paths:
                 indexed = _indexed_hash(records.get(path))
                 if path not in self._held or (indexed and indexed != self._held[path]):
                     self._reread(path, indexed)
+
+    def _follow_synonyms(self) -> None:
+        synonyms = self._files.read_synonyms()
+        if synonyms.groups != self._synonyms.groups:
+            self._keywords.use_synonyms(synonyms.groups)
+        self._synonyms = synonyms
 
     def _reread(self, path: str, content_hash: str | None) -> None:
         """Hold this version, unless the file is another one by now: then the next reconcile holds it."""

@@ -5,7 +5,8 @@ import math
 
 import pytest
 
-from kbapp.adapters.keyword_index import PARTIAL_LIMIT, KeywordIndex
+from kbapp.adapters.keyword_index import KeywordIndex
+from kbapp.adapters.keyword_snapshot import PARTIAL_LIMIT
 from kbapp.domain.documents import KnowledgeEntry
 from kbapp.domain.keyword_matching import MatchedKeyword, MatchRules, MatchTier
 
