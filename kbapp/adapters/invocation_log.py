@@ -20,7 +20,7 @@ from kbapp.domain.errors import IndexUnavailable, UserError
 from kbapp.domain.invocation import CLEAR_TOOL_NAME, Invocation, Outcome
 from kbapp.domain.lookup_result import DedupReason
 from kbapp.domain.relevance import RelevanceLevel
-from kbapp.domain.telemetry import Feedback, InvocationFilter, SqlResult, Verdict
+from kbapp.domain.telemetry import Feedback, InvocationFilter, MarkedCall, SqlResult, Verdict
 
 logger = logging.getLogger("kbapp")
 
@@ -34,6 +34,10 @@ _INSERT = f"INSERT INTO tool_invocation ({', '.join(_STORED)}) VALUES ({', '.joi
 _SELECT = f"SELECT {', '.join(_COLUMNS)} FROM tool_invocation"
 _PRUNE = "DELETE FROM tool_invocation WHERE rowid IN (SELECT rowid FROM tool_invocation WHERE created_at < ? LIMIT ?)"
 _INSERT_GIVEN = "INSERT OR IGNORE INTO given_document (invocation_id, document) VALUES (?, ?)"
+_LAST_MARKS = """SELECT * FROM feedback AS mark WHERE NOT EXISTS (
+    SELECT 1 FROM feedback AS later WHERE later.invocation_id = mark.invocation_id
+    AND (later.created_at, later.rowid) > (mark.created_at, mark.rowid)
+) ORDER BY created_at DESC, rowid DESC LIMIT ?"""
 _GAVE = "WHERE id IN (SELECT invocation_id FROM given_document WHERE document = ?)"
 
 
@@ -132,10 +136,16 @@ class InvocationLog:
             rows = connection.execute(
                 f"SELECT * FROM feedback {condition} ORDER BY created_at, rowid", values
             ).fetchall()
-        return [
-            Feedback(row["id"], row["invocation_id"], Verdict(row["verdict"]), row["note"], row["created_at"])
-            for row in rows
-        ]
+        return [_feedback(row) for row in rows]
+
+    def marked_calls(self, limit: int) -> list[MarkedCall]:
+        """Every invocation that was marked, with its last mark; the newest mark first."""
+        with self._database.read() as connection:
+            rows = connection.execute(_LAST_MARKS, (limit,)).fetchall()
+        marks = [_feedback(row) for row in rows]
+        names = ", ".join("?" * len(marks))
+        calls = {row.id: row for row in self._rows(f"WHERE id IN ({names})", [mark.invocation_id for mark in marks])}
+        return [MarkedCall(mark, calls[mark.invocation_id]) for mark in marks if mark.invocation_id in calls]
 
     def prune(self, keep_days: float, should_stop: Callable[[], bool] = lambda: False) -> int:
         """Delete the rows that are older than this, with their feedback; how many rows that were.
@@ -179,6 +189,10 @@ def _given_documents(invocation: Invocation) -> list[str]:
     given = invocation.retrieval_details.get("given")
     documents = (each.get("document") for each in given if isinstance(each, dict)) if isinstance(given, list) else ()
     return [storable(document) for document in documents if isinstance(document, str)]
+
+
+def _feedback(row: sqlite3.Row) -> Feedback:
+    return Feedback(row["id"], row["invocation_id"], Verdict(row["verdict"]), row["note"], row["created_at"])
 
 
 def _invocation(row: sqlite3.Row) -> Invocation:

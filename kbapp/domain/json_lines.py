@@ -17,6 +17,14 @@ class LineFault(ValueError):
     """What is wrong with one line."""
 
 
+class FaultyLines(UserError):
+    """A file of which nothing is used; ``faults``: of every wrong line, by its number, what is wrong with it."""
+
+    def __init__(self, refusal: str, faults: Mapping[int, str]) -> None:
+        super().__init__(f"{refusal}: {_listed(faults)}")
+        self.faults = dict(faults)
+
+
 class Identified(Protocol):
     """A value with an id of its own in the file."""
 
@@ -36,7 +44,7 @@ def parse_lines(
     ``refusal`` begins the sentence about a file with faults, of which nothing is used.
 
     Raises:
-        UserError: a line is no such object, or two have one id; every such line is named.
+        FaultyLines: a line is no such object, or two have one id.
     """
     values: dict[str, Value] = {}
     lines: dict[str, int] = {}
@@ -52,7 +60,7 @@ def parse_lines(
         except LineFault as fault:
             faults[number] = str(fault)
     if faults:
-        raise UserError(f"{refusal}: {_listed(faults)}")
+        raise FaultyLines(refusal, faults)
     return list(values.values())
 
 

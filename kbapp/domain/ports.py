@@ -14,7 +14,7 @@ from kbapp.domain.documents import Document, DocumentRecord, FileScan, Knowledge
 from kbapp.domain.invocation import Invocation
 from kbapp.domain.keyword_matching import KeywordMatch
 from kbapp.domain.synonyms import Synonyms
-from kbapp.domain.telemetry import Feedback, InvocationFilter, SqlResult, Verdict
+from kbapp.domain.telemetry import Feedback, InvocationFilter, MarkedCall, SqlResult, Verdict
 from kbapp.domain.telemetry_summary import TelemetrySummary
 
 Vectors = npt.NDArray[np.float32]
@@ -279,6 +279,9 @@ class InvocationLog(Protocol):
 
     def feedback(self, invocation_id: str | None) -> list[Feedback]:
         """The marks on one invocation, or on all, oldest first."""
+
+    def marked_calls(self, limit: int) -> list[MarkedCall]:
+        """Every invocation that was marked, with its last mark; the newest mark first."""
 
     def prune(self, keep_days: int, should_stop: Callable[[], bool]) -> int:
         """Delete what is older, with its feedback; how many rows that were."""

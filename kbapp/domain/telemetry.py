@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from kbapp.domain.documents import JsonValue
 from kbapp.domain.errors import UserError
-from kbapp.domain.invocation import Outcome
+from kbapp.domain.invocation import Invocation, Outcome
 from kbapp.domain.relevance import RelevanceLevel
 
 MAX_NOTE_CHARACTERS = 2000
@@ -35,6 +35,14 @@ class Feedback:
     def to_dict(self) -> dict[str, JsonValue]:
         """The columns of ``feedback``."""
         return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedCall:
+    """An invocation with the mark that counts."""
+
+    mark: Feedback
+    call: Invocation
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from kbapp.domain.answer_checks import chunk_is_in, holds_all, labelled_section,
 from kbapp.domain.documents import Document
 from kbapp.domain.errors import IndexUnavailable, UserError
 from kbapp.domain.invocation import Invocation
+from kbapp.domain.json_lines import FaultyLines
 from kbapp.domain.labelled_queries import (
     Kind,
     LabelledQuery,
@@ -107,14 +108,14 @@ class _Evaluation:
         self._languages = {path: language_of(document.body) for path, document in self._documents.items()}
 
     def check_evidence(self, labels: Sequence[LabelledQuery]) -> None:
-        faults = []
+        faults = {}
         for label in labels:
             texts = "\n".join(map(_whole_text, self._relevant(label)))
             missing = next((each for each in label.evidence if not holds_all(texts, [each])), None)
             if missing is not None:
-                faults.append(f"line {label.line}: {missing[:60]!r} stands in no relevant document")
+                faults[label.line] = f"{missing[:60]!r} stands in no relevant document"
         if faults:
-            raise UserError(f"nothing is computed, evidence is wrong: {'; '.join(faults)}")
+            raise FaultyLines("nothing is computed, evidence is wrong", faults)
 
     def outcome_of(self, label: LabelledQuery) -> QueryOutcome:
         try:

@@ -19,7 +19,7 @@ from kbapp.domain.lookup_result import LookupResult
 from kbapp.domain.ports import CallStatistics, DocumentFiles, DocumentRecords, Embedder, KeywordIndex, Vectors
 from kbapp.domain.query import clean_session_id
 from kbapp.domain.relevance import RelevanceLevel, Thresholds
-from kbapp.domain.telemetry import Feedback, InvocationFilter, SqlResult, Verdict
+from kbapp.domain.telemetry import Feedback, InvocationFilter, MarkedCall, SqlResult, Verdict
 from kbapp.domain.telemetry_summary import TelemetrySummary
 from kbapp.service.documents import Documents, IndexLock, UploadResult
 from kbapp.service.follower import Follower, FollowOptions, FollowStatus, OpenWatch
@@ -320,6 +320,14 @@ class KnowledgeBase:
             IndexUnavailable: the database cannot be used.
         """
         return self._parts.telemetry.log.feedback(invocation_id)
+
+    def marked_calls(self, *, limit: int = 500) -> list[MarkedCall]:
+        """Every invocation that was marked, with the mark that counts; the newest mark first.
+
+        Raises:
+            IndexUnavailable: the database cannot be used.
+        """
+        return self._parts.telemetry.log.marked_calls(limit)
 
     def sections_of(self, path: str) -> tuple[str, ...]:
         """The headings of a document, such as ``section_title`` takes; none when it cannot be read."""
