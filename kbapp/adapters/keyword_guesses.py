@@ -79,11 +79,18 @@ def find_mistyped(snapshot: Snapshot, synonyms: SynonymGroups, query: PreparedQu
 def _find_corrected(snapshot: Snapshot, query: PreparedQuery, correction: _Correction, found: _Found) -> None:
     start, end, word = correction
     right = prepare_query(query.text[:start] + word + query.text[end:])
+    written = _written(query.text, start, end)
     for keyword, holders in snapshot.exact(right) or snapshot.contained(right) or snapshot.partial(right):
         covered = _covered_by(keyword.covered, correction)
         if covered >> start & 1:
             brought = keyword._replace(covered=covered & query.letters)
-            found.add(brought, holders, MatchTier.TYPO, query.text[start:end])
+            found.add(brought, holders, MatchTier.TYPO, written)
+
+
+def _written(text: str, start: int, end: int) -> str:
+    """The term there, as part of the compound that a person reads."""
+    around = (text[first:last] for first, last in compounds_in(text) if first <= start and end <= last)
+    return next(around, text[start:end])
 
 
 def _corrections(

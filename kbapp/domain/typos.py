@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from kbapp.domain.keyword_text import LETTER
 
@@ -36,11 +36,11 @@ def compounds_in(text: str) -> Terms:
 
 def terms_of(key: str, camel_cuts: Sequence[int] = ()) -> Iterator[str]:
     """What a mistyped term may be meant for in a keyword or title in normal form, also camel-case parts."""
-    for start, end in (*words_in(key), *compounds_in(key)):
+    for start, end in chain(words_in(key), compounds_in(key)):
         yield key[start:end]
-        for left, right in pairwise([start, *(cut for cut in camel_cuts if start < cut < end), end]):
-            if MIN_LENGTH <= right - left < end - start:
-                yield key[left:right]
+        if camel_cuts:
+            cuts = [start, *(cut for cut in camel_cuts if start < cut < end), end]
+            yield from (key[left:right] for left, right in pairwise(cuts) if right - left >= MIN_LENGTH)
 
 
 def allowed_edits(term: str) -> int:

@@ -113,6 +113,7 @@ MATTERING: dict[str, Act] = {
     "folder moved out": lambda root: (root / "guides").rename(root.parent / "guides"),
     "folder moved in": copy_in,
     "delete": lambda root: (root / "api/x.md").unlink(),
+    "synonyms": lambda root: write(root, "synonyms.yaml"),
     "delete of a folder": lambda root: shutil.rmtree(root / "guides"),
 }
 
@@ -120,6 +121,7 @@ IDLE: dict[str, Act] = {
     "read": lambda root: [(root / path).read_bytes() for path in scan_folder(root).paths],
     "text file": lambda root: write(root, "api/notes.txt", "other"),
     "text file deleted": lambda root: (root / "api/notes.txt").unlink(),
+    "synonyms elsewhere": lambda root: write(root, "api/synonyms.yaml"),
     "hidden file": lambda root: write(root, "api/.x.md.swp"),
     "hidden folder": lambda root: write(root, ".git/objects/ab/c.md"),
     "file in a hidden folder": lambda root: write(root, "api/.obsidian/z.md", "other"),

@@ -161,6 +161,12 @@ def test_f4_the_first_spelling_of_a_keyword_is_kept() -> None:
         ),
         (MatchTier.PARTIAL, [("支付网关", False)], "The query is part of the keyword '支付网关'."),
         (MatchTier.EXACT, [("缓存", True)], "The query is the title '缓存'."),
+        (MatchTier.SYNONYM, [("熔断", False)], "The query means the keyword '熔断' by the synonym 'w'."),
+        (
+            MatchTier.TYPO,
+            [("Redis 缓存", False), ("Redis Guide", True)],
+            "The query nearly names the keyword 'Redis 缓存' ('w') and the title 'Redis Guide' ('w').",
+        ),
         (
             MatchTier.CONTAINED,
             [("Redis 缓存指南", True), ("缓存", False)],
@@ -171,9 +177,24 @@ def test_f4_the_first_spelling_of_a_keyword_is_kept() -> None:
 def test_k5_the_reason_says_which_keyword_matched_how(
     tier: MatchTier, matched: list[tuple[str, bool]], reason: str
 ) -> None:
-    keywords = tuple(MatchedKeyword(keyword, tier, is_title) for keyword, is_title in matched)
+    keywords = tuple(MatchedKeyword(keyword, tier, is_title, "w") for keyword, is_title in matched)
     match = KeywordMatch(KnowledgeEntry("a.md", "A", (), None), tier, 1.0, keywords, 1.0)
     assert match.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("tier", "coverage", "is_sure"),
+    [
+        (MatchTier.EXACT, 1.0, True),
+        (MatchTier.PARTIAL, 0.4, True),
+        (MatchTier.CONTAINED, 0.39, False),
+        (MatchTier.SYNONYM, 1.0, False),
+        (MatchTier.TYPO, 1.0, False),
+    ],
+)
+def test_k6_k11_a_guess_or_a_low_coverage_is_not_sure(tier: MatchTier, coverage: float, is_sure: bool) -> None:
+    match = KeywordMatch(KnowledgeEntry("a.md", "A", (), None), tier, 1.0, (), coverage)
+    assert match.is_sure(0.4) is is_sure
 
 
 @settings(deadline=None)

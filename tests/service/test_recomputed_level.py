@@ -43,6 +43,7 @@ class Knowledge:
     coverages: tuple[float, ...] | None
     found: tuple[CandidateEvidence, ...] | None
     files: tuple[str, ...]
+    tier: MatchTier
     profile: RelevanceProfile
     thresholds: Thresholds
 
@@ -56,9 +57,7 @@ class Knowledge:
         if self.coverages is None:
             raise IndexUnavailable("no L0")
         entries = [KnowledgeEntry(f"{number}.md", "T", ("k",), None) for number in range(len(self.coverages))]
-        return [
-            KeywordMatch(entry, MatchTier.PARTIAL, 1.0, (), c) for entry, c in zip(entries, self.coverages, strict=True)
-        ]
+        return [KeywordMatch(entry, self.tier, 1.0, (), c) for entry, c in zip(entries, self.coverages, strict=True)]
 
     def search(self, query: str, *, alternatives: int = 0) -> SearchOutcome:
         if self.found is None:
@@ -88,6 +87,7 @@ KNOWLEDGE = st.builds(
     coverages=st.none() | st.lists(SHARES, max_size=3).map(tuple),
     found=st.none() | st.lists(EVIDENCE, max_size=3).map(tuple),
     files=st.tuples(*[st.sampled_from([*TEXTS, "unreadable"])] * 3),
+    tier=st.sampled_from(MatchTier),
     profile=st.sampled_from([BGE_M3, E5_SMALL, USE_MULTILINGUAL]),
     thresholds=st.just(Thresholds()) | THRESHOLDS,
 )
@@ -104,9 +104,14 @@ def invocation_of(knowledge: Knowledge, section: str | None) -> Invocation:
     return lookup.run(LookupRequest("query", section_title=section)).invocation
 
 
-NEARLY = Knowledge((), (CandidateEvidence(0.5 + 1e-9, 0, 0, 0),), ("with",), BGE_M3, Thresholds())
+NEARLY = Knowledge((), (CandidateEvidence(0.5 + 1e-9, 0, 0, 0),), ("with",), MatchTier.PARTIAL, BGE_M3, Thresholds())
 SECOND_HAS_THE_SECTION = Knowledge(
-    (), (CandidateEvidence(0.9, 0, 0, 0), CandidateEvidence(0.1, 0, 0, 0)), ("without", "with"), BGE_M3, Thresholds()
+    (),
+    (CandidateEvidence(0.9, 0, 0, 0), CandidateEvidence(0.1, 0, 0, 0)),
+    ("without", "with"),
+    MatchTier.PARTIAL,
+    BGE_M3,
+    Thresholds(),
 )
 
 
