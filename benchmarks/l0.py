@@ -123,6 +123,19 @@ def make_long_queries(entries: list[KnowledgeEntry]) -> list[str]:
     return [text() for _ in range(QUERIES)]
 
 
+def make_mistyped_queries(entries: list[KnowledgeEntry]) -> list[str]:
+    """A question about an identifier with one character left out or put in, so that the last tier is reached."""
+    rng = random.Random(4)
+    known = [word for entry in entries for word in entry.keywords if word.isascii() and word[-1].isalpha()]
+
+    def text() -> str:
+        word = rng.choice(known)
+        place, character = rng.randrange(1, len(word)), rng.choice(("", "q"))
+        return f"{word[:place]}{character}{word[place + (not character) :]} 怎么处理？"
+
+    return [text() for _ in range(QUERIES)]
+
+
 def rss_mb() -> float:
     """Resident memory of this process now (Linux), or its peak elsewhere."""
     status = Path("/proc/self/status")
@@ -174,7 +187,9 @@ def measure(count: int, *, trace: bool) -> dict[str, object]:
         "index_rss_mb": round(index_mb, 2),
         "entries_rss_mb": round(entries_mb, 2),
     }
-    for name, queries in (("short", make_short_queries(entries)), ("long", make_long_queries(entries))):
+    kinds = {"short": make_short_queries, "long": make_long_queries, "mistyped": make_mistyped_queries}
+    for name, make_queries in kinds.items():
+        queries = make_queries(entries)
         figures[f"match_{name}_ms"] = percentiles(
             [timed_ms(lambda q=query: index.match(q), REPEATS) for query in queries]
         )

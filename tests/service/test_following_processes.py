@@ -107,6 +107,16 @@ def test_s2_two_hundred_files_at_once_are_found_without_a_storm(process: Process
     assert process.scans - before < 15
 
 
+def test_k6_changed_synonyms_are_followed(process: Process) -> None:
+    process.write("synonyms/gnu.md")
+    process.wait(lambda: process.finds("gnu", "synonyms/gnu.md"))
+    assert not process.finds("wildebeest", "synonyms/gnu.md")
+    write_documents(process.root, {"synonyms.yaml": "- [wildebeest, gnu]\n"})
+    process.sees(lambda: process.finds("wildebeest", "synonyms/gnu.md"))
+    (process.root / "synonyms.yaml").unlink()
+    process.sees(lambda: not process.finds("wildebeest", "synonyms/gnu.md"))
+
+
 def git(folder: Path, *arguments: str) -> None:
     identity = ("-c", "user.name=Test", "-c", "user.email=test@localhost", "-c", "core.autocrlf=false")
     subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
