@@ -26,8 +26,13 @@ from kbapp.surfaces.ui.why import render_why
 _DETAIL_ICONS = {"why": ":material/help:", "seen": ":material/data_object:"}
 
 
-def render_card(kb: KnowledgeBase, call: Invocation, *, numbers: dict[str, int] | None = None) -> None:
-    """A call; ``numbers``: the number of each call of the session, for the card itself and the one it refers to."""
+def render_card(
+    kb: KnowledgeBase, call: Invocation, *, numbers: dict[str, int] | None = None, is_recorded: bool = True
+) -> None:
+    """A call; ``numbers``: the number of each call of the session, for the card itself and the one it refers to.
+
+    A call that is not in the telemetry (``is_recorded``) cannot be marked.
+    """
     result = parse_result(call.retrieval_details.get("result"))
     with st.container(border=True, key=f"call_{call.id}"):
         _render_head(call, (numbers or {}).get(call.id))
@@ -36,7 +41,7 @@ def render_card(kb: KnowledgeBase, call: Invocation, *, numbers: dict[str, int] 
         if result:
             _render_result(call, result, numbers or {})
         _render_times(call)
-        _render_foot(kb, call, result)
+        _render_foot(kb, call, result, is_recorded)
 
 
 def local_time(created_at: str) -> str:
@@ -79,7 +84,7 @@ def _render_result(call: Invocation, result: LookupResult, numbers: dict[str, in
 
 
 @st.fragment
-def _render_foot(kb: KnowledgeBase, call: Invocation, result: LookupResult | None) -> None:
+def _render_foot(kb: KnowledgeBase, call: Invocation, result: LookupResult | None, is_recorded: bool) -> None:
     """Why, what was seen, and the verdict; a fragment, since a click here concerns this card alone."""
     with errors_as_sentences(), st.container(gap="small"):
         with st.container(horizontal=True, horizontal_alignment="distribute", gap="small"):
@@ -90,7 +95,7 @@ def _render_foot(kb: KnowledgeBase, call: Invocation, result: LookupResult | Non
                 label_visibility="collapsed",
                 key=f"card_details_{call.id}",
             )
-            if result:
+            if result and is_recorded:
                 render_verdict(kb, call)
         if chosen == "why":
             with st.container(border=True):

@@ -35,6 +35,7 @@ class Page(StrEnum):
     KNOWLEDGE_BASE = "pages/knowledge_base.py"
     SIMULATOR = "pages/simulator.py"
     TELEMETRY = "pages/telemetry.py"
+    EVALUATION = "pages/evaluation.py"
 
     @property
     def label(self) -> str:
@@ -52,6 +53,7 @@ _ICONS = {
     Page.KNOWLEDGE_BASE: ":material/library_books:",
     Page.SIMULATOR: ":material/forum:",
     Page.TELEMETRY: ":material/monitoring:",
+    Page.EVALUATION: ":material/fact_check:",
 }
 
 

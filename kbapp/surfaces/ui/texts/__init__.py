@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
 
-from kbapp.surfaces.ui.texts import common, home, knowledge_base, scripted, simulator, telemetry, tour
+from kbapp.surfaces.ui.texts import common, evaluation, home, knowledge_base, scripted, simulator, telemetry, tour
 
 Catalogue = Mapping[str, tuple[str, str]]
 """Key → English, Chinese; ``{name}`` stands for a value."""
@@ -14,6 +14,7 @@ Catalogue = Mapping[str, tuple[str, str]]
 CATALOGUE: Catalogue = MappingProxyType(
     {
         **common.TEXTS,
+        **evaluation.TEXTS,
         **home.TEXTS,
         **knowledge_base.TEXTS,
         **scripted.TEXTS,
