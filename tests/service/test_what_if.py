@@ -56,7 +56,8 @@ LABELS = [
 
 
 @pytest.fixture
-def kb(tmp_path: Path) -> Iterator[KnowledgeBase]:
+def kb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[KnowledgeBase]:
+    monkeypatch.chdir(tmp_path)  # where applied thresholds are written
     write_documents(tmp_path / "knowledge_base", DOCUMENTS)
     with open_for_test(tmp_path, retrieval__fusion__min_documents="1") as kb:
         kb.reindex()
@@ -76,7 +77,7 @@ def test_at_the_thresholds_in_force_the_what_if_is_the_outcomes_and_their_report
     kb: KnowledgeBase, bounds: tuple[float, float]
 ) -> None:
     elsewhere = cases_of(outcomes_of(kb))
-    kb.apply_thresholds(reference=bounds[0], highly_relevant=bounds[1])
+    assert kb.apply_thresholds(reference=bounds[0], highly_relevant=bounds[1]).parent == Path.cwd()
     outcomes = outcomes_of(kb)
     report = report_of(outcomes)
     for cases in (cases_of(outcomes), elsewhere):  # also of rows that were judged by others
