@@ -84,6 +84,21 @@ def test_k10_a_common_keyword_is_no_match_by_a_synonym_either() -> None:
     assert found(index_of(*entries, synonyms=[["gateway", "网关"]]), "gateway 怎么配") == []
 
 
+@pytest.mark.parametrize("query", ["网关 nignx", "网关 proxy"])
+def test_k10_a_common_keyword_beside_a_guess_adds_nothing(query: str) -> None:
+    entries = [entry(f"{number}.md", "网关" if number < 10 else f"词{number}") for number in range(60)]
+    groups = [["网关", "gateway"], ["proxy", "nginx"]]
+    match = only(index_of(*entries, entry("a.md", "nginx", "网关"), synonyms=groups), query)
+    assert [matched.keyword for matched in match.matched] == ["nginx"]
+    assert match.coverage == pytest.approx(5 / 7)
+
+
+def test_k6_of_a_term_itself_its_group_says_nothing() -> None:
+    entries = [entry(f"{number}.md", "网关" if number < 10 else f"词{number}") for number in range(60)]
+    index = index_of(*entries, entry("a.md", "gateway", "网关"), synonyms=[["网关", "gateway"]])
+    assert [matched.keyword for matched in only(index, "网关怎么配").matched] == ["gateway"]
+
+
 def test_k6_other_synonyms_take_the_place_of_those_before(index: KeywordIndex) -> None:
     index.use_synonyms([["保险丝", "circuit breaker"]])
     assert found(index, "熔断怎么配") == []
@@ -151,6 +166,22 @@ def test_k6_the_words_of_a_document_that_went_are_known_no_more() -> None:
     assert found(index, "split a string") == [("a.md", MatchTier.TYPO)]
     index.remove("a.md")
     assert found(index, "split a string") == []
+
+
+def test_k6_the_words_of_a_document_that_went_from_the_large_segment_are_known_no_more() -> None:
+    index = index_of(entry("a.md", "spring"), entry("b.md", "string"), entry("c.md", "strength", "Spring"))
+    index.remove("b.md")
+    assert [path for path, _ in found(index, "split a string")] == ["a.md", "c.md"]
+    index.remove("a.md")
+    assert found(index, "split a string") == [("c.md", MatchTier.TYPO)]
+    index.remove("c.md")
+    assert found(index, "split a string") == []
+
+
+def test_k6_only_the_nearest_words_are_meant() -> None:
+    index = index_of(entry("a.md", "connectionpool"), entry("b.md", "connectionport"))
+    assert found(index, "connectionpol 怎么配") == [("a.md", MatchTier.TYPO)]
+    assert len(found(index, "connectionpo 怎么配")) == 2
 
 
 LAW = settings(deadline=None)
