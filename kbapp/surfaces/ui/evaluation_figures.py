@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 
 import streamlit as st
@@ -15,6 +14,7 @@ from kbapp.domain.retrieval_metrics import DEPTH, ListFigures, Mean, Rate
 from kbapp.service.evaluation_report import CROSS_LANGUAGE, LEVELS, EvaluationReport, Groups
 from kbapp.service.what_if import TRAPS, Judged, KindFigures, kind_figures, level_figures
 from kbapp.surfaces.ui.evaluation_run import Evaluated
+from kbapp.surfaces.ui.evaluation_tables import render_table
 from kbapp.surfaces.ui.levels import LOOKS
 from kbapp.surfaces.ui.quoted import plain
 from kbapp.surfaces.ui.state import t
@@ -85,7 +85,7 @@ def _counted(rate: Rate) -> str:
     if rate.interval is None:
         return t("evaluation.none_such")
     low, high = rate.interval
-    return t("evaluation.counted", count=rate.count, of=rate.of, low=f"{low:.0%}", high=f"{high:.0%}")
+    return t("evaluation.counted", count=rate.count, of=rate.of, low=f"{100 * low:.0f}", high=f"{100 * high:.0f}")
 
 
 def _metric(column: st.delta_generator.DeltaGenerator, label: str, value: str, below: str, about: str) -> None:
@@ -114,7 +114,7 @@ def render_kinds(report: EvaluationReport, judged: Sequence[Judged]) -> None:
         *(LOOKS[level].name if level else t("evaluation.nothing") for level in LEVELS),
     ]
     rows = [_kind_row(name, figures, _ranked(report.ranking, name)) for name, figures in kinds.items()]
-    st.html(html_table(t("evaluation.by_kind"), heads, rows))
+    render_table(t("evaluation.by_kind"), heads, rows)
 
 
 def _kind_row(name: str, figures: KindFigures, ranked: ListFigures | None) -> list[str]:
@@ -134,19 +134,6 @@ def _at_level(rate: Rate, *, is_counted: bool) -> str:
     if not rate.of:
         return "–"
     return f"{rate.count} / {rate.of}" if is_counted else str(rate.of)
-
-
-def html_table(label: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table of words and figures of our own, whose first column names the row; it scrolls where it is too wide."""
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in heads)
-    body = "".join(
-        f'<tr><th scope="row">{escape(row[0])}</th>{"".join(f"<td>{escape(cell)}</td>" for cell in row[1:])}</tr>'
-        for row in rows
-    )
-    return (
-        f'<div class="kb-scroll" tabindex="0" role="region" aria-label="{escape(label)}"><table class="kb-figures">'
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
-    )
 
 
 def _ranked(groups: Groups[ListFigures], name: str) -> ListFigures | None:

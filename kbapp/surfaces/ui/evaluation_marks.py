@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from html import escape
 
 import streamlit as st
 
@@ -12,6 +11,7 @@ from kbapp.domain.telemetry import MarkedCall, Verdict
 from kbapp.service.knowledge_base import KnowledgeBase
 from kbapp.surfaces.ui.card import render_card
 from kbapp.surfaces.ui.context import Page, errors_as_sentences
+from kbapp.surfaces.ui.evaluation_tables import render_table
 from kbapp.surfaces.ui.levels import LOOKS, LevelLook, look_of
 from kbapp.surfaces.ui.state import language, t
 from kbapp.surfaces.ui.telemetry_filter import local_text
@@ -52,19 +52,16 @@ def _render_counts(marked: Sequence[MarkedCall]) -> None:
     """By verdict and level; levels that nobody marked are left out."""
     counts = Counter((each.mark.verdict, look_of(each.call)) for each in marked)
     looks = _looks(marked)
-    heads = "".join(f'<th scope="col">{escape(look.name)}</th>' for look in looks)
-    rows = "".join(
-        f'<tr><th scope="row">{_SIGNS[verdict]} {escape(t(f"verdict.{verdict}"))}</th>'
-        + "".join(f"<td><b>{counts[verdict, look]}</b></td>" for look in looks)
-        + f"<td>{sum(each.mark.verdict is verdict for each in marked)}</td></tr>"
+    heads = ["", *(look.name for look in looks), t("evaluation.total")]
+    rows = [
+        (
+            f"{_SIGNS[verdict]} {t(f'verdict.{verdict}')}",
+            *(str(counts[verdict, look]) for look in looks),
+            str(sum(each.mark.verdict is verdict for each in marked)),
+        )
         for verdict in Verdict
-    )
-    label = escape(t("evaluation.marks_counts"))
-    st.html(
-        f'<div class="kb-scroll" tabindex="0" role="region" aria-label="{label}"><table class="kb-confusion">'
-        f'<thead><tr><td></td>{heads}<th scope="col">{escape(t("evaluation.total"))}</th></tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>"
-    )
+    ]
+    render_table(t("evaluation.marks_counts"), heads, rows, style="kb-confusion")
 
 
 def _looks(marked: Sequence[MarkedCall]) -> list[LevelLook]:

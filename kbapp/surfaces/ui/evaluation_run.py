@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import count
+from itertools import count, islice
 
 import streamlit as st
 
@@ -17,6 +17,7 @@ from kbapp.service.evaluation_report import EvaluationReport, report_of
 from kbapp.service.knowledge_base import KnowledgeBase
 from kbapp.service.what_if import Case, cases_of
 from kbapp.surfaces.ui.context import errors_as_sentences
+from kbapp.surfaces.ui.evaluation_tables import render_table
 from kbapp.surfaces.ui.kb_jobs import Job, Progress, Report
 from kbapp.surfaces.ui.quoted import plain
 from kbapp.surfaces.ui.state import t
@@ -25,6 +26,7 @@ from kbapp.surfaces.ui.telemetry_filter import local_zone
 RUN = "evaluation_run"
 RESULT = "evaluation_result"
 FAULT = "evaluation_fault"  # of the labels, or of the run that broke off
+SHOWN_LINES = 500  # wrong ones, with their reasons
 _MOMENT = 0.4  # a short run is done before a bar would be worth drawing
 
 
@@ -128,18 +130,13 @@ def _keep(running: Running | None) -> None:
 def render_fault(fault: Exception, name: str | None = None) -> None:
     """Every wrong line on a line of its own; anything else as its sentence."""
     if isinstance(fault, FaultyLines):
-        count = len(fault.faults)
-        st.error(t("evaluation.faults", count=count, name=plain(name or "")), icon=":material/error:")
-        rows = {
-            t("evaluation.line"): list(fault.faults),
-            t("evaluation.reason"): list(fault.faults.values()),
-        }
-        st.dataframe(
-            rows,
-            hide_index=True,
-            column_config={t("evaluation.line"): st.column_config.NumberColumn(width=70)},
-            alt=t("evaluation.faults_alt"),
-        )
+        total = len(fault.faults)
+        st.error(t("evaluation.faults", count=total, name=plain(name or "")), icon=":material/error:")
+        rows = [(str(line), reason) for line, reason in islice(fault.faults.items(), SHOWN_LINES)]
+        heads = (t("evaluation.line"), t("evaluation.reason"))
+        render_table(t("evaluation.faults_alt"), heads, rows, style="kb-faults")
+        if total > SHOWN_LINES:
+            st.caption(t("evaluation.more_faults", count=total - SHOWN_LINES))
     elif isinstance(fault, KbError):
         st.error(plain(str(fault)), icon=":material/error:")
     else:

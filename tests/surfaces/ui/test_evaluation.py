@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,12 @@ from kbapp.service.knowledge_base import KnowledgeBase
 from kbapp.surfaces.ui.context import Page
 from kbapp.surfaces.ui.evaluation_labels import sample_labels
 from kbapp.surfaces.ui.evaluation_run import RESULT, RUN, Stopped
-from tests.surfaces.ui.evaluation_page import LABELS, lines, open_page, run, texts, upload
+from tests.surfaces.ui.evaluation_page import LABELS, lines, open_page, run, tables, texts, upload
+
+
+def faults(page: AppTest) -> dict[int, str]:
+    (table,) = tables(page, "kb-faults")
+    return {int(line): unescape(reason) for line, reason in table[1:]}
 
 
 def test_without_a_run_the_page_says_what_to_do_and_how_to_mark_a_call(app: AppTest) -> None:
@@ -45,8 +51,7 @@ def test_every_wrong_line_is_a_row_and_nothing_is_computed(app: AppTest) -> None
     ]
     data = lines([good, *wrong]) + b'\n{"id": \n' + b"\n".join([b"?"] * 9)
     page = upload(open_page(app), data)
-    (table,) = (frame.value for frame in page.dataframe)
-    reasons = dict(zip(table["Line"], table["What is wrong"], strict=True))
+    reasons = faults(page)
     assert list(reasons) == list(range(2, 16))
     assert "does not hold 'api/absent.md'" in reasons[2]
     assert reasons[3] == "the id 'k1' is also in line 1"
@@ -69,9 +74,7 @@ def test_a_file_that_is_no_text_or_empty_is_refused_with_a_sentence(app: AppTest
 
 def test_evidence_that_stands_nowhere_is_named_when_it_is_run_and_a_mended_file_takes_its_place(app: AppTest) -> None:
     page = run(upload(open_page(app), lines([{**LABELS[0], "evidence": "no such text"}])))
-    (table,) = (frame.value for frame in page.dataframe)
-    assert list(table["Line"]) == [1]
-    assert "'no such text' stands in no relevant document" in table["What is wrong"][0]
+    assert faults(page) == {1: "'no such text' stands in no relevant document"}
     assert not page.metric
     page = run(upload(page, lines(LABELS[:1])))
     assert not page.error

@@ -44,7 +44,7 @@ def test_figures_kinds_and_levels_are_those_of_the_outcomes(evaluated: AppTest, 
         f"{sum(right[:4]) / 4:.0%}",
         f"{sum(each.level is None for each in judged[4:]) / 2:.0%}",
     ]
-    assert f"{sum(right[:4])} of 4 · 95 %: " in texts(evaluated)
+    assert f"{sum(right[:4])} of 4 (" in texts(evaluated)
     (kinds,) = tables(evaluated, "kb-figures")
     assert [row[0] for row in kinds] == ["Kind", "keyword", "question", "off-topic"]
     assert kinds[1][1:3] == ["2", "1 / 2 · 50%"]

@@ -11,10 +11,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     # Which queries
     "evaluation.file": ("Your labelled queries (.jsonl)", "自备的标注查询（.jsonl）"),
     "evaluation.sample": ("Sample queries ({count})", "示例查询（{count} 条）"),
-    "evaluation.sample_note": (
-        "Or the queries that come with the sample knowledge base:",
-        "或使用示例知识库自带的查询：",
-    ),
+    "evaluation.sample_note": ("Or, about the sample knowledge base:", "或使用示例知识库自带的查询："),
     "evaluation.no_sample": (
         "The sample queries need all documents of the sample knowledge base. For your own documents begin with the"
         " template below.",
@@ -55,6 +52,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "{name}：有 {count} 行无法使用，因此没有进行任何计算。请修正后重新运行。",
     ),
     "evaluation.faults_alt": ("The wrong lines of the file", "文件中有误的行"),
+    "evaluation.more_faults": ("… and {count} more.", "……以及另外 {count} 行。"),
     "evaluation.line": ("Line", "行号"),
     "evaluation.reason": ("What is wrong", "问题"),
     # Figures
@@ -71,9 +69,11 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "evaluation.right": ("Right document first", "首位文档正确"),
     "evaluation.right_help": (
-        "Of the queries that the knowledge base answers: the first document whose text was given is a right one. With"
-        " the 95 % interval (Wilson). Queries across languages are counted by themselves, below.",
-        "在知识库能回答的查询中，最先给出正文的文档正确的比例，附 95% 置信区间（Wilson）。跨语言查询在下表中单列。",
+        "Of the queries that the knowledge base answers: the first document whose text was given is a right one. In"
+        " parentheses, here and beside: the 95 % interval (Wilson). Queries across languages have a row"
+        " of their own below.",
+        "在知识库能回答的查询中，最先给出正文的文档正确的比例。此处及右侧括号内为 95% 置信区间（Wilson）。"
+        "跨语言查询在下表中单列。",
     ),
     "evaluation.right_highly": ("Right, HIGHLY RELEVANT or better", "正确且达到 HIGHLY_RELEVANT"),
     "evaluation.right_highly_help": (
@@ -96,7 +96,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "Half of the lookups were faster; 95 of 100 were no slower than p95.",
         "一半的检索比它更快；100 次中有 95 次不超过 p95。",
     ),
-    "evaluation.counted": ("{count} of {of} · 95 %: {low}–{high}", "{count} / {of} · 95%：{low}–{high}"),
+    "evaluation.counted": ("{count} of {of} ({low}–{high} %)", "{count} / {of}（{low}–{high}%）"),
     "evaluation.none_such": ("no such query", "没有此类查询"),
     # Kinds
     "evaluation.by_kind": ("By kind of query", "按查询类型"),
@@ -209,8 +209,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "evaluation.none_match": ("No query is like this.", "没有这样的查询。"),
     "evaluation.download": ("All outcomes", "导出全部结果"),
     "evaluation.download_help": (
-        "JSON lines: id, query, kind, level, given and expected documents, whether it is right; by the chosen"
-        " thresholds.",
+        "JSON lines by the chosen thresholds: id, query, kind, level, given, expected, whether it is right, note.",
         "JSON 行：id、查询、类型、等级、返回与期望的文档、是否正确；按所选阈值判定。",
     ),
     "evaluation.fault": ("What is wrong", "问题"),
@@ -221,10 +220,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "evaluation.fault_off-topic-reference": ("off-topic, given a reference", "离题却给了参考"),
     "evaluation.given": ("Given", "返回的文档"),
     "evaluation.expected": ("Expected", "期望的文档"),
-    "evaluation.nothing_expected": (
-        "Nothing: no document answers it.",
-        "不应返回：没有文档能回答。",
-    ),
+    "evaluation.nothing_expected": ("Nothing: no document answers it.", "不应返回：没有文档能回答。"),
     "evaluation.level_before": ("By those in force", "当前阈值下"),
     "evaluation.select": ("Select a row to see all of it.", "选中一行查看详情。"),
     "evaluation.heading": ("Section", "章节"),
@@ -238,8 +234,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     # Marks
     "evaluation.marks": ("Calls that people marked", "人工标记的调用"),
     "evaluation.marks_note": (
-        "What people said of real calls; the last mark of a call counts. Marked again in its card, a call moves to the"
-        " top.",
+        "What people said of real calls; the last mark of a call counts. Marked again, a call moves to the top.",
         "人们对真实调用的评价，以最后一次标记为准。在卡片中重新标记后，该调用会排到最前。",
     ),
     "evaluation.no_marks": (
