@@ -1,33 +1,62 @@
-"""Fit a provisional relevance profile: log-odds that the best chunk's document is right, from its evidence.
+"""Fit a model's relevance profile on labelled queries, and say how it carries over to a corpus that it has not seen.
 
-    python benchmarks/fit_profiles.py [--model MODEL] [--corpus ROOT QUERIES STATE_DIR]...
+    python benchmarks/fit_profiles.py [--model MODEL] [--fusion-weight W] [--corpus ROOT QUERIES STATE_DIR]...
 
-Without --corpus it takes the sample knowledge base. Prints the constants for `kbapp/adapters/profiles.py` and how the
-levels come out on the same queries with the thresholds that the off-topic ones give.
+Without --corpus it takes the sample knowledge base. Prints the constants for `kbapp/adapters/profiles.py`, fitted on
+all corpora; with two or more also the check that counts: weights fitted on the others, cuts by the probe queries on
+the corpus itself, so that nothing about it was looked at.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from kbapp import bootstrap
 from kbapp.adapters.embedders import default_model
-from kbapp.bootstrap import open_knowledge_base
-from kbapp.service.lookup import LookupRequest
+from kbapp.adapters.profiles import profile_for
+from kbapp.domain.level_cuts import cuts_of
+from kbapp.domain.relevance import CandidateEvidence, EvidenceProfile
+from kbapp.probes import probe_queries
+from kbapp.service.knowledge_base import KnowledgeBase
 from kbapp.settings import Settings
 
-EVIDENCE = ("cosine", "coverage", "unknown_share", "found_terms")
 SAMPLE = ["knowledge_base", "benchmarks/sample_queries.jsonl", ".kbapp"]
 RIDGE = 0.01
 NEWTON_STEPS = 50
-REFERENCE_SHARE = 0.08  # of the off-topic queries may become a REFERENCE
-HIGHLY_RELEVANT_SHARE = 0.01  # … and HIGHLY_RELEVANT
+TERMS = ("cosine", "coverage", "unknown", "found", "agreement")
 
 Matrix = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Considered:
+    """What L1 considers for one query: documents and their features, best first."""
+
+    kind: str
+    relevant: tuple[str, ...]
+    documents: tuple[str, ...]
+    features: Matrix
+
+    @property
+    def is_right(self) -> bool:
+        return self.documents[:1] != () and self.documents[0] in self.relevant
+
+
+def features_of(evidence: CandidateEvidence) -> list[float]:
+    return [
+        evidence.cosine,
+        evidence.judged_coverage,
+        math.log1p(evidence.unknown_weight),
+        math.log1p(evidence.found_terms),
+        float(evidence.leads_both),
+    ]
 
 
 def fit_logistic(features: Matrix, labels: Matrix) -> Matrix:
@@ -44,60 +73,98 @@ def fit_logistic(features: Matrix, labels: Matrix) -> Matrix:
     return np.r_[weights[:-1] / scale, weights[-1] - (weights[:-1] * mean / scale).sum()]
 
 
-def best_candidates(model: str, root: Path, queries: Path, state_dir: Path) -> list[tuple[str, bool, list[float]]]:
-    """(kind, whether the best chunk's document is right, its evidence) of every query."""
-    settings = Settings.load(
-        environ={},
-        overrides={
-            "knowledge.base-path": str(root.absolute()),
-            "state-dir": str(state_dir.absolute()),
-            "embedding.model": model,
-            "retrieval.l0.min-coverage": "1",
-            "retrieval.l0.common-keyword-share": "0",  # no keyword matches: L1 answers but for titles
-            "retrieval.l0.common-keyword-min-entries": "1",
-        },
-    )
-    rows = []
-    with open_knowledge_base(settings) as kb:
+def considered(kb: KnowledgeBase, query: str, kind: str, relevant: tuple[str, ...]) -> Considered:
+    found = kb.considered(query)
+    candidates = found.candidates[: found.top_k]
+    features = np.array([features_of(candidate.evidence) for candidate in candidates]).reshape(-1, len(TERMS))
+    return Considered(kind, relevant, tuple(candidate.stored.path for candidate in candidates), features)
+
+
+def read_corpus(model: str, root: Path, queries: Path, state_dir: Path) -> tuple[list[Considered], list[Considered]]:
+    """What is considered for the labelled queries, traps left out, and for the probes."""
+    overrides = {
+        "knowledge.base-path": str(root.absolute()),
+        "state-dir": str(state_dir.absolute()),
+        "embedding.model": model,
+    }
+    with bootstrap.open_knowledge_base(Settings.load(environ={}, overrides=overrides)) as kb:
         kb.reindex()
-        for line in queries.read_text(encoding="utf-8").splitlines():
-            label = json.loads(line)
-            _, invocation = kb.explained_lookup(LookupRequest(label["query"]))
-            candidates = invocation.retrieval_details["l1_candidates"]
-            if isinstance(candidates, list) and candidates and isinstance(candidates[0], dict):
-                best = candidates[0]
-                evidence = [float(str(best[name])) for name in EVIDENCE]
-                rows.append((label["kind"], best["document"] in label["relevant"], evidence))
-    return rows
+        labels = [json.loads(line) for line in queries.read_text(encoding="utf-8").splitlines() if line]
+        regular = [label for label in labels if "trap" not in (label.get("note") or "").lower() or label["relevant"]]
+        rows = [considered(kb, label["query"], label["kind"], tuple(label["relevant"])) for label in regular]
+        probes = [considered(kb, probe, name, ()) for name, group in probe_queries().items() for probe in group]
+    return rows, probes
+
+
+def fitted(rows: list[Considered]) -> Matrix:
+    with_answer = [row for row in rows if len(row.features)]
+    features = np.array([row.features[0] for row in with_answer])
+    return fit_logistic(features, np.array([float(row.is_right) for row in with_answer]))
+
+
+def scores(weights: Matrix, row: Considered) -> Matrix:
+    return row.features @ weights[:-1] + weights[-1]
+
+
+def held_out(weights: Matrix, rows: list[Considered], probes: list[Considered]) -> str:
+    """How the levels come out, by cuts from the probes; the first of the best level is given, L0 left out."""
+    low, high = cuts_of([max(scores(weights, probe), default=-math.inf) for probe in probes])
+    counts = dict.fromkeys(("in", "in highly", "para", "para highly", "para right", "highly", "highly right"), 0)
+    counts |= dict.fromkeys(("off", "off highly", "off nothing"), 0)
+    for row in rows:
+        levels = [2 if score >= high else 1 if score >= low else 0 for score in scores(weights, row)]
+        best = max(levels, default=0)
+        right = best > 0 and row.documents[levels.index(best)] in row.relevant
+        if row.kind == "offtopic":
+            counts["off"] += 1
+            counts["off highly"] += best == 2
+            counts["off nothing"] += best == 0
+        else:
+            name = "para" if row.kind == "paraphrase" else "in"
+            counts[name] += 1
+            counts[f"{name} highly"] += right and best == 2
+            counts["para right"] += right and name == "para"
+        counts["highly"] += best == 2
+        counts["highly right"] += right and best == 2
+    return (
+        f"cuts {low:.2f} and {high:.2f};"
+        f" right at HIGHLY_RELEVANT {counts['in highly']}/{counts['in']} without paraphrases,"
+        f" {counts['para highly']}/{counts['para']} paraphrases ({counts['para right']} right at any level);"
+        f" HIGHLY_RELEVANT right {counts['highly right']}/{counts['highly']}; off-topic HIGHLY_RELEVANT"
+        f" {counts['off highly']}/{counts['off']}, nothing {counts['off nothing']}/{counts['off']}"
+    )
+
+
+def use_fusion_weight(weight: float) -> None:
+    """Order documents by this weight in place of the one of the model's profile."""
+
+    def profile(model_id: str) -> object:
+        known = profile_for(model_id)
+        return replace(known, fusion_weight=weight) if isinstance(known, EvidenceProfile) else known
+
+    bootstrap.profile_for = profile  # type: ignore[assignment]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", default=default_model())
+    parser.add_argument("--fusion-weight", type=float)
     parser.add_argument("--corpus", nargs=3, action="append", metavar=("ROOT", "QUERIES", "STATE_DIR"))
     options = parser.parse_args()
+    if options.fusion_weight is not None:
+        use_fusion_weight(options.fusion_weight)
     corpora = [[Path(part) for part in corpus] for corpus in options.corpus or [SAMPLE]]
-    rows = [row for root, queries, state in corpora for row in best_candidates(options.model, root, queries, state)]
-    kinds = np.array([row[0] for row in rows])
-    features = np.array([row[2] for row in rows])
-    features[:, 3] = np.log1p(features[:, 3])
-    weights = fit_logistic(features, np.array([float(row[1]) for row in rows]))
-    logits = features @ weights[:-1] + weights[-1]
-    off_topic = np.sort(logits[kinds == "offtopic"])[::-1]
-    reference = float(off_topic[int(REFERENCE_SHARE * len(off_topic))])
-    highly_relevant = float(off_topic[int(HIGHLY_RELEVANT_SHARE * len(off_topic))])
-    print(f"bias={weights[4]:.2f}, cosine_weight={weights[0]:.2f}, coverage_weight={weights[1]:.2f},")
-    print(f"unknown_weight={weights[2]:.2f}, found_weight={weights[3]:.2f},")
-    print(f"reference_logit={reference:.2f}, highly_relevant_logit={highly_relevant:.2f},")
-    for kind in dict.fromkeys(kinds):
-        of_kind = logits[kinds == kind]
-        right = np.array([row[1] for row in rows])[kinds == kind]
-        print(
-            f"{kind:10} {len(of_kind):3} queries, best document right {right.sum():3},"
-            f" HIGHLY_RELEVANT {int((of_kind > highly_relevant).sum()):3},"
-            f" REFERENCE {int(((of_kind > reference) & (of_kind <= highly_relevant)).sum()):3},"
-            f" nothing {int((of_kind <= reference).sum()):3}"
-        )
+    read = [read_corpus(options.model, *corpus) for corpus in corpora]
+    weights = fitted([row for rows, _ in read for row in rows])
+    print(", ".join(f"{name}_weight={value:.2f}" for name, value in zip(TERMS, weights[:-1], strict=True)), end=", ")
+    print(f"bias={weights[-1]:.2f}")
+    for place, (corpus, (rows, probes)) in enumerate(zip(corpora, read, strict=True)):
+        in_topic = [row for row in rows if row.relevant]
+        first = f"{sum(row.is_right for row in in_topic)}/{len(in_topic)} right first"
+        print(f"{corpus[1]}: {first}; fitted on all: {held_out(weights, rows, probes)}")
+        others = [row for other, (found, _) in enumerate(read) if other != place for row in found]
+        if others:
+            print(f"  not seen: {held_out(fitted(others), rows, probes)}")
 
 
 if __name__ == "__main__":

@@ -32,10 +32,12 @@ from kbapp.domain.chunking import ChunkingOptions
 from kbapp.domain.errors import UserError
 from kbapp.domain.frontmatter import FrontmatterAliases
 from kbapp.domain.health import Engine
+from kbapp.domain.index_state import LEVEL_CUTS_STATE
 from kbapp.domain.keyword_matching import MatchRules
 from kbapp.domain.ports import Embedder
 from kbapp.domain.relevance import HintLanguage, Thresholds
 from kbapp.domain.transcript import ExecutorKind
+from kbapp.probes import probe_queries
 from kbapp.service.chunk_rows import ChunkRows
 from kbapp.service.chunker import Chunker
 from kbapp.service.consistency import Consistency
@@ -47,6 +49,7 @@ from kbapp.service.grading import GradingInForce
 from kbapp.service.health import HealthCheck, Surroundings
 from kbapp.service.indexing import Indexer
 from kbapp.service.knowledge_base import KnowledgeBase, Parts
+from kbapp.service.level_calibration import LevelCalibration
 from kbapp.service.llm_executor import LlmExecutor
 from kbapp.service.lookup import Lookup, LookupOptions
 from kbapp.service.overview import OverviewReader
@@ -102,7 +105,10 @@ def open_knowledge_base(
         )
     )
     vectors = MilvusIndex(_engine(settings), model=embedder, base_folder=folder.name)
-    grading = GradingInForce(profile_for(embedder.model_id), _thresholds(settings), _settings_file(settings))
+    profile = profile_for(embedder.model_id)
+    grading = GradingInForce(
+        profile, _thresholds(settings), _settings_file(settings), partial(records.state, LEVEL_CUTS_STATE)
+    )
     search = VectorSearch(
         embedder=embedder,
         vectors=vectors,
@@ -177,6 +183,14 @@ def open_knowledge_base(
             health=health,
             overview=overview,
             grading=grading,
+            levels=LevelCalibration(
+                search=search,
+                embedder=embedder,
+                cache=cache,
+                records=records,
+                profile=profile,
+                probes=_probes,
+            ),
             index_lock=index_lock,
             open_watch=partial(_open_watch, folder),
             follow_options=FollowOptions(settings.watch.debounce_seconds, settings.watch.reconcile_seconds),
@@ -269,6 +283,10 @@ def _search_options(settings: Settings) -> SearchOptions:
         candidates=max(retrieval.l1.candidates, retrieval.l1.top_k),
         fusion_min_documents=retrieval.fusion.min_documents,
     )
+
+
+def _probes() -> tuple[str, ...]:
+    return tuple(probe for group in probe_queries().values() for probe in group)
 
 
 def _settings_file(settings: Settings) -> SettingsFile:

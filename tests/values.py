@@ -72,4 +72,4 @@ class NoSettingsFile:
 
 
 def grading_in_force(profile: RelevanceProfile, thresholds: Thresholds | None = None) -> GradingInForce:
-    return GradingInForce(profile, thresholds or Thresholds(), NoSettingsFile())
+    return GradingInForce(profile, thresholds or Thresholds(), NoSettingsFile(), lambda: None)

@@ -14,13 +14,15 @@ BGE_M3 = DistanceProfile("bge-m3", provisional=False)
 E5_SMALL = EvidenceProfile(
     "multilingual-e5-small",
     provisional=True,
-    bias=-21.76,
-    cosine_weight=20.94,
-    coverage_weight=5.12,
-    unknown_weight=-3.69,
-    found_weight=1.93,
-    reference_logit=-0.9,
-    highly_relevant_logit=0.2,
+    bias=-22.02,
+    cosine_weight=22.09,
+    coverage_weight=5.94,
+    unknown_weight=-0.82,
+    found_weight=1.49,
+    agreement_weight=1.16,
+    reference_logit=-2.0,
+    highly_relevant_logit=0.5,
+    fusion_weight=2.5,
 )
 USE_MULTILINGUAL = EvidenceProfile(
     "use-multilingual",
@@ -28,10 +30,12 @@ USE_MULTILINGUAL = EvidenceProfile(
     bias=-4.07,
     cosine_weight=1.85,
     coverage_weight=5.79,
-    unknown_weight=-3.56,
+    unknown_weight=-0.8,
     found_weight=1.66,
+    agreement_weight=1.0,
     reference_logit=-1.3,
     highly_relevant_logit=-0.1,
+    fusion_weight=0.5,
 )
 
 

@@ -60,8 +60,8 @@ _SENTENCES: dict[str, dict[HintLanguage, str]] = {
         _ZH: "唯一的关键词命中只覆盖查询的 {share}，低于 {bound}",
     },
     "best chunk": {
-        _EN: "the chunk that ranks first has similarity {similarity}",
-        _ZH: "排名第一的片段相似度为 {similarity}",
+        _EN: "the best chunk has similarity {similarity}",
+        _ZH: "最佳片段相似度为 {similarity}",
     },
     "section chunk": {
         _EN: "the chunk of the document with the section has similarity {similarity}",
@@ -213,7 +213,8 @@ def _candidate_sentences(evidence: RowEvidence) -> Iterator[str]:
             f" similarity {_against_thresholds(candidate, evidence.thresholds, HintLanguage.EN)};"
             f" distance {round(found.distance, _DIGITS)}, cosine {round(found.cosine, _DIGITS)},"
             f" words found {found.found_terms} ({found.coverage:.0%} by weight),"
-            f" unknown names {found.unknown_share:.0%}; rank {' and '.join(ranks) or '–'}."
+            f" unknown names {found.unknown_share:.0%}; rank {' and '.join(ranks) or '–'}"
+            f"{', its document is the first of both' if found.leads_both else ''}."
         )
 
 

@@ -8,27 +8,38 @@ from dataclasses import dataclass
 
 from kbapp.domain.tokens import content_tokens, tokens_of
 
+BM25_CEILING = 2.2
+"""k1 + 1 of FTS5's BM25 (k1 = 1.2): what each term's weight is multiplied by at most."""
+
 
 @dataclass(frozen=True, slots=True)
 class QueryTerms:
-    """Content tokens of a query with their weights, and the share of the weight in unknown Latin tokens."""
+    """Content tokens of a query with their weights, and the weight of the Latin ones that stand nowhere."""
 
     weights: Mapping[str, float]
-    unknown_share: float
+    unknown_weight: float
+
+    @property
+    def weight(self) -> float:
+        """Of all tokens together."""
+        return sum(self.weights.values())
 
     def found_in(self, text: str) -> tuple[float, int]:
-        """Share of the weight that stands in a text, 0 … 1, and how many of the tokens do."""
+        """The weight of the tokens that stand in a text, and how many do."""
         held = self.weights.keys() & set(tokens_of(text))
-        total = sum(self.weights.values())
-        return (sum(self.weights[token] for token in held) / total if total else 0.0), len(held)
+        return sum(self.weights[token] for token in sorted(held)), len(held)
+
+    def share_of(self, bm25: float) -> float:
+        """A BM25 score as a share of the highest one that the query allows, 0 … about 1."""
+        ceiling = BM25_CEILING * self.weight
+        return bm25 / ceiling if ceiling else 0.0
 
 
 def weigh_terms(query: str, frequencies: Mapping[str, int], chunk_count: int) -> QueryTerms:
     """Weights by BM25's idf, ``ln(1 + (N − n + 0.5) / (n + 0.5))`` with n of N chunks holding the token."""
     weights = {token: _rarity(frequencies.get(token, 0), chunk_count) for token in content_tokens(query)}
     unknown = sum(weight for token, weight in weights.items() if token.isascii() and token not in frequencies)
-    total = sum(weights.values())
-    return QueryTerms(weights, unknown / total if total else 0.0)
+    return QueryTerms(weights, unknown)
 
 
 def _rarity(frequency: int, chunk_count: int) -> float:

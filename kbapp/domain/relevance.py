@@ -55,25 +55,47 @@ class Thresholds:
     reference: float = 0.5
 
 
+COVERAGE_PRIOR = 10.0
+"""Weight added to the query's when its coverage is judged: one word that stands in a text is not the whole of it."""
+
+
 @dataclass(frozen=True, slots=True)
 class CandidateEvidence:
     """What is known of one chunk as an answer to one query.
 
-    ``distance``: squared L2 between the query's and the chunk's unit vectors, 0 … 4. Of the query's content tokens,
-    weighted by their rarity in the knowledge base, ``coverage`` is the share that stands in the chunk or its
-    headings, and ``unknown_share`` that of Latin-script tokens which stand nowhere in the knowledge base (a product,
-    an error code it does not know); both 0 … 1. ``found_terms``: how many of the tokens stand in the chunk.
+    ``distance``: squared L2 between the query's and the chunk's unit vectors, 0 … 4. The query's content tokens are
+    weighed by their rarity in the knowledge base (``query_terms``): ``query_weight`` is the weight of all,
+    ``found_weight`` of those that stand in the chunk or its headings (``found_terms``: how many), ``unknown_weight`` of
+    the Latin ones that stand nowhere in the knowledge base (a product, an error code that it does not know).
+    ``leads_both``: the chunk's document is the first one by vectors and by full text.
     """
 
     distance: float
-    coverage: float
-    unknown_share: float
-    found_terms: int
+    query_weight: float = 0.0
+    found_weight: float = 0.0
+    unknown_weight: float = 0.0
+    found_terms: int = 0
+    leads_both: bool = False
 
     @property
     def cosine(self) -> float:
         """Cosine of the two unit vectors: 1 − d/2."""
         return 1 - self.distance / 2
+
+    @property
+    def coverage(self) -> float:
+        """Share of the query's weight that was found, 0 … 1; what people are shown."""
+        return self.found_weight / self.query_weight if self.query_weight else 0.0
+
+    @property
+    def unknown_share(self) -> float:
+        """Share of the query's weight that the knowledge base does not know, 0 … 1; what people are shown."""
+        return self.unknown_weight / self.query_weight if self.query_weight else 0.0
+
+    @property
+    def judged_coverage(self) -> float:
+        """The coverage with the prior: found / (query + 10); the shorter the query, the less it can reach."""
+        return self.found_weight / (self.query_weight + COVERAGE_PRIOR)
 
 
 def l2_similarity(distance: float, max_l2_distance: float) -> float:
@@ -87,6 +109,11 @@ class DistanceProfile:
 
     name: str
     provisional: bool
+
+    @property
+    def fusion_weight(self) -> float | None:
+        """None: documents are ordered by the spread of the cosines (``fusion``)."""
+        return None
 
     def similarity(self, evidence: CandidateEvidence, thresholds: Thresholds) -> float:
         """G1's formula."""
@@ -102,10 +129,11 @@ HIGHLY_RELEVANT_SIMILARITY = 0.75
 class EvidenceProfile:
     """Relevance by distance and lexical evidence together, for models whose raw similarities do not separate (G5).
 
-    ``logit = bias + cosine_weight·cosine + coverage_weight·coverage + unknown_weight·unknown_share
-    + found_weight·ln(1 + found_terms)``. The similarity is 0.5 at ``reference_logit``, 0.75 at
+    ``logit = bias + cosine_weight·cosine + coverage_weight·judged_coverage + unknown_weight·ln(1 + unknown_weight)
+    + found_weight·ln(1 + found_terms) + agreement_weight·leads_both``: log-odds that the document answers, weights by
+    logistic regression over labelled queries. The similarity is 0.5 at ``reference_logit``, 0.75 at
     ``highly_relevant_logit`` and linear in the logit between them, so that the documents' thresholds mean the same for
-    every model and every knowledge base.
+    every model and every knowledge base. ``fusion_weight``: what a cosine of 1 is worth when documents are ordered.
     """
 
     name: str
@@ -115,17 +143,20 @@ class EvidenceProfile:
     coverage_weight: float
     unknown_weight: float
     found_weight: float
+    agreement_weight: float
     reference_logit: float
     highly_relevant_logit: float
+    fusion_weight: float | None
 
     def logit(self, evidence: CandidateEvidence) -> float:
-        """Log-odds that the chunk answers the query."""
+        """Log-odds that the chunk's document answers the query."""
         return (
             self.bias
             + self.cosine_weight * evidence.cosine
-            + self.coverage_weight * evidence.coverage
-            + self.unknown_weight * evidence.unknown_share
+            + self.coverage_weight * evidence.judged_coverage
+            + self.unknown_weight * math.log1p(evidence.unknown_weight)
             + self.found_weight * math.log1p(evidence.found_terms)
+            + self.agreement_weight * evidence.leads_both
         )
 
     def similarity(self, evidence: CandidateEvidence, thresholds: Thresholds) -> float:  # noqa: ARG002 - as DistanceProfile
@@ -141,6 +172,10 @@ class EvidenceProfile:
 
 
 RelevanceProfile = DistanceProfile | EvidenceProfile
+
+
+L1_LEVELS = (RelevanceLevel.HIGHLY_RELEVANT, RelevanceLevel.REFERENCE)
+"""The levels that an L1 candidate can have, best first."""
 
 
 def level_of(similarity: float, thresholds: Thresholds) -> RelevanceLevel | None:

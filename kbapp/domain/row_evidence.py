@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from kbapp.domain.documents import JsonValue
 from kbapp.domain.keyword_matching import MatchTier
 from kbapp.domain.relevance import (
+    L1_LEVELS,
     CandidateEvidence,
     DistanceProfile,
     EvidenceProfile,
@@ -63,6 +64,7 @@ class RowEvidence:
 
     ``section_candidate``: the candidate whose document has the section that was asked for.
     ``nothing_readable``: something was found, but no file of it could be read.
+    ``l1_is_complete``: L1 was searched with every document in it.
     """
 
     matches: tuple[KeywordEvidence, ...]
@@ -73,6 +75,7 @@ class RowEvidence:
     thresholds: Thresholds
     section_candidate: GradedCandidate | None
     nothing_readable: bool
+    l1_is_complete: bool = False
 
     @property
     def is_confident(self) -> bool:
@@ -82,11 +85,18 @@ class RowEvidence:
         return self.matches[0].coverage >= self.min_coverage
 
     @property
+    def is_unsupported(self) -> bool:
+        """Whether the only match covers too little of the query (K11), and all of L1 has nothing that supports it."""
+        covers_little = len(self.matches) == 1 and self.matches[0].coverage < self.min_coverage
+        return covers_little and self.l1_is_complete and not any(candidate.level(self) for candidate in self.candidates)
+
+    @property
     def decisive(self) -> GradedCandidate | None:
-        """The candidate whose level is that of the answer; None: no chunk is good enough."""
+        """The candidate whose level is that of the answer: the first of the best level; None: none is good enough."""
         if self.section_candidate is not None:
             return self.section_candidate
-        return next((candidate for candidate in self.candidates if candidate.level(self)), None)
+        graded = [(candidate, candidate.level(self)) for candidate in self.candidates]
+        return next((candidate for best in L1_LEVELS for candidate, level in graded if level is best), None)
 
     @property
     def level(self) -> RelevanceLevel | None:
@@ -97,7 +107,7 @@ class RowEvidence:
             return RelevanceLevel.PRECISE
         if self.decisive is not None:
             return self.decisive.level(self)
-        return RelevanceLevel.REFERENCE if self.matches else None
+        return RelevanceLevel.REFERENCE if self.matches and not self.is_unsupported else None
 
     @property
     def document(self) -> str | None:
@@ -127,6 +137,7 @@ def row_evidence(details: dict[str, JsonValue]) -> RowEvidence | None:
             thresholds=Thresholds(**{name: _number(value) for name, value in _row(details["thresholds"]).items()}),
             section_candidate=None if section is None else candidates[int(_number(section))],
             nothing_readable=bool(details["nothing_readable"]),
+            l1_is_complete=bool(details.get("l1_is_complete")),
         )
     except (KeyError, IndexError, TypeError):
         return None
@@ -146,9 +157,11 @@ def _match(row: dict[str, JsonValue]) -> KeywordEvidence:
 def _candidate(row: dict[str, JsonValue]) -> GradedCandidate:
     evidence = CandidateEvidence(
         distance=_number(row["distance"]),
-        coverage=_number(row["coverage"]),
-        unknown_share=_number(row["unknown_share"]),
+        query_weight=_number(row["query_weight"]),
+        found_weight=_number(row["found_weight"]),
+        unknown_weight=_number(row["unknown_weight"]),
         found_terms=int(_number(row["found_terms"])),
+        leads_both=bool(row["leads_both"]),
     )
     ranks = tuple((leg, _rank(row[key])) for leg, key in (("vector", "vector_rank"), ("full text", "full_text_rank")))
     return GradedCandidate(str(row["document"]), str(row["breadcrumb"]), evidence, _number(row["similarity"]), ranks)

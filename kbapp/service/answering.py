@@ -71,7 +71,7 @@ class Answerer:
             yield self._summary(findings.matches[0], Confidence.HIGH, RelevanceLevel.PRECISE)
         elif findings.results:
             yield from self._chunk_answers(findings)
-        else:
+        elif not findings.is_unsupported:
             for match in findings.matches[:SUMMARY_ALTERNATIVES]:
                 yield self._summary(match, Confidence.LOW, RelevanceLevel.REFERENCE)
 
@@ -121,7 +121,7 @@ class Answerer:
 
     def _section_answers(self, findings: Findings, title: str) -> Iterator[Answer]:
         """The section of the document that the query found; its list of sections when it has none of that name (Q6)."""
-        if findings.confident or (findings.matches and not findings.results):
+        if findings.confident or (findings.matches and not findings.results and not findings.is_unsupported):
             yield self._section_of_match(findings.matches[0], title, confident=findings.confident)
         else:
             yield from self._sections_of_results(findings.results, title)

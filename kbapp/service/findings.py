@@ -22,6 +22,7 @@ class Findings:
     """Everything that one query found, before anything is chosen.
 
     ``goes_deeper``: it names a new dimension of the only matching document, which was given before: L1 looks further.
+    ``covers_little``: there is one match, and it covers too little of the query to answer alone (K11).
     """
 
     query: str
@@ -30,6 +31,17 @@ class Findings:
     goes_deeper: bool
     search: SearchOutcome | None
     search_problem: str | None
+    covers_little: bool = False
+
+    @property
+    def is_unsupported(self) -> bool:
+        """Whether the only match covers too little of the query (K11), and all of L1 has nothing that supports it."""
+        return self.covers_little and self.l1_is_complete and not self.results
+
+    @property
+    def l1_is_complete(self) -> bool:
+        """Whether L1 was searched while every document was in it."""
+        return self.search is not None and not self.search.pending
 
     @property
     def matches(self) -> tuple[KeywordMatch, ...]:

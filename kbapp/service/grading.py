@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kbapp.domain.errors import UserError
+from kbapp.domain.errors import IndexUnavailable, UserError
+from kbapp.domain.level_cuts import LevelCuts, read_cuts
 from kbapp.domain.ports import SettingsFile
-from kbapp.domain.relevance import RelevanceProfile, Thresholds
+from kbapp.domain.relevance import EvidenceProfile, RelevanceProfile, Thresholds
 
 REFERENCE_SETTING = "retrieval.normalization.reference-threshold"
 HIGHLY_RELEVANT_SETTING = "retrieval.normalization.highly-relevant-threshold"
@@ -23,17 +25,39 @@ class Grading:
 
 
 class GradingInForce:
-    """The grading of the next lookup. Thread-safe."""
+    """The grading of the next lookup, with the cuts that any process found for this knowledge base. Thread-safe."""
 
-    def __init__(self, profile: RelevanceProfile, thresholds: Thresholds, settings: SettingsFile) -> None:
+    def __init__(
+        self,
+        profile: RelevanceProfile,
+        thresholds: Thresholds,
+        settings: SettingsFile,
+        stored_cuts: Callable[[], str | None],
+    ) -> None:
         self._lock = threading.Lock()
         self._grading = Grading(profile, thresholds)
         self._settings = settings
+        self._stored_cuts = stored_cuts
 
     def now(self) -> Grading:
         """The profile and the thresholds in force."""
         with self._lock:
-            return self._grading
+            grading = self._grading
+        cuts = self.cuts()
+        if cuts is None or not isinstance(grading.profile, EvidenceProfile):
+            return grading
+        return replace(grading, profile=cuts.applied_to(grading.profile))
+
+    def cuts(self) -> LevelCuts | None:
+        """Where levels begin in this knowledge base; None: where the model's profile says."""
+        profile = self._grading.profile
+        if not isinstance(profile, EvidenceProfile):
+            return None
+        try:
+            cuts = read_cuts(self._stored_cuts())
+        except IndexUnavailable:
+            return None
+        return cuts if cuts and cuts.fit(profile) else None
 
     def apply_thresholds(self, *, reference: float, highly_relevant: float) -> Path:
         """Write them to the settings file and judge by them from now on; returns the file.

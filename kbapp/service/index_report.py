@@ -9,13 +9,21 @@ from enum import StrEnum
 from kbapp.domain.documents import FileProblem
 
 
+class IndexStage(StrEnum):
+    """What is being done."""
+
+    TEXTS = "texts"
+    LEVELS = "levels"
+
+
 @dataclass(frozen=True, slots=True)
 class IndexProgress:
-    """How many of the texts to embed are done, and the document at work."""
+    """How many of the texts to embed are done, and the document at work; or of the probe queries to score."""
 
     done: int
     total: int
     path: str
+    stage: IndexStage = IndexStage.TEXTS
 
 
 OnProgress = Callable[[IndexProgress], None]

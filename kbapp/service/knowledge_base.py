@@ -15,6 +15,7 @@ from kbapp.domain.documents import Document, DocumentRecord, KnowledgeEntry, Sto
 from kbapp.domain.errors import IndexUnavailable, UserError
 from kbapp.domain.health import Health
 from kbapp.domain.invocation import Invocation, Outcome
+from kbapp.domain.level_cuts import LevelCuts
 from kbapp.domain.lookup_result import LookupResult
 from kbapp.domain.ports import CallStatistics, DocumentFiles, DocumentRecords, Embedder, KeywordIndex, Vectors
 from kbapp.domain.query import clean_session_id
@@ -27,12 +28,14 @@ from kbapp.service.grading import GradingInForce
 from kbapp.service.health import HealthCheck
 from kbapp.service.index_report import IndexReport, OnProgress
 from kbapp.service.indexing import Indexer
+from kbapp.service.level_calibration import LevelCalibration
 from kbapp.service.lookup import Lookup, LookupOutcome, LookupRequest
 from kbapp.service.overview import Overview, OverviewReader
 from kbapp.service.previews import Previews, UploadPreview
 from kbapp.service.ranking import Ranking
 from kbapp.service.sessions import Sessions
 from kbapp.service.telemetry import Telemetry
+from kbapp.service.vector_search import SearchOutcome
 
 logger = logging.getLogger("kbapp")
 
@@ -56,6 +59,7 @@ class Parts:
     health: HealthCheck
     overview: OverviewReader
     grading: GradingInForce
+    levels: LevelCalibration
     index_lock: IndexLock
     open_watch: OpenWatch
     follow_options: FollowOptions
@@ -112,6 +116,15 @@ class KnowledgeBase:
         """
         return self._parts.lookup.ranking(query)
 
+    def considered(self, query: str) -> SearchOutcome:
+        """What L1 considers for a query, whatever L0 says of it; leaves no trace.
+
+        Raises:
+            UserError: the query is empty or too long.
+            IndexUnavailable: vectors cannot be had now.
+        """
+        return self._parts.lookup.considered(query)
+
     def sentence_vectors(self, texts: Sequence[str]) -> Vectors:
         """``(n, dimension)`` unit rows of the embedding model: how alike sentences are, not what an index holds.
 
@@ -141,7 +154,9 @@ class KnowledgeBase:
         """
         with self._parts.index_lock(wait_seconds):
             self._parts.indexer.doubt_unseen_changes()
-            return self._parts.indexer.reconcile(on_progress)
+            report = self._parts.indexer.reconcile(on_progress)
+        self._parts.levels.follow(report, on_progress)
+        return report
 
     def refresh(self, on_progress: OnProgress | None = None) -> IndexReport:
         """Follow what changed in the files since the last time; does not wait.
@@ -152,7 +167,9 @@ class KnowledgeBase:
             IndexUnavailable: the database cannot be used.
         """
         with self._parts.index_lock(0):
-            return self._parts.indexer.reconcile(on_progress)
+            report = self._parts.indexer.reconcile(on_progress)
+        self._parts.levels.follow(report, on_progress)
+        return report
 
     def preview(self, name: str, data: bytes, category: str) -> UploadPreview:
         """What ``upload`` would store, and what is there already; nothing is written.
@@ -217,6 +234,11 @@ class KnowledgeBase:
     def health(self) -> Health:
         """Versions, model, engine, and whether files, records and indexes agree."""
         return self._parts.health.run()
+
+    @property
+    def level_cuts(self) -> LevelCuts | None:
+        """Where levels begin in this knowledge base, found by probe queries; None: where the model's profile says."""
+        return self._parts.grading.cuts()
 
     @property
     def thresholds(self) -> Thresholds:

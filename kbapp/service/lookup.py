@@ -114,6 +114,15 @@ class Lookup:
             search, problem = self._search_vectors(asked.query, everything)
         return rank(self._chooser.answerer.answers(findings, ""), findings, search, problem)
 
+    def considered(self, query: str) -> SearchOutcome:
+        """What L1 considers for a query, whatever L0 says of it.
+
+        Raises:
+            UserError: the query is empty or too long.
+            IndexUnavailable: vectors cannot be had now.
+        """
+        return self._search.search(clean_query(query, self._options.max_query_characters))
+
     def _clean(self, request: LookupRequest) -> DedupRequest:
         return DedupRequest(
             clean_query(request.query, self._options.max_query_characters),
@@ -134,7 +143,8 @@ class Lookup:
             return Findings(asked.query, keywords, confident, goes_deeper, None, None)
         text = f"{asked.query} {asked.dimension}" if is_new else asked.query
         search, problem = self._search_vectors(text, alternatives)
-        return Findings(asked.query, keywords, confident, goes_deeper, search, problem)
+        covers_little = len(keywords.matches) == 1 and keywords.matches[0].coverage < self._options.min_coverage
+        return Findings(asked.query, keywords, confident, goes_deeper, search, problem, covers_little)
 
     def warm_up(self) -> None:
         """Search once, for nothing.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -11,11 +11,20 @@ import numpy as np
 
 from kbapp.domain.documents import StoredChunk
 from kbapp.domain.errors import IndexUnavailable
-from kbapp.domain.fusion import FusedHit, fuse_by_rank
+from kbapp.domain.fusion import FusedHit, LegHit, fuse
 from kbapp.domain.index_state import MODEL_STATE, other_model
-from kbapp.domain.ports import DocumentRecords, Embedder, EmbeddingCache, FullText, FullTextHit, VectorIndex, Vectors
+from kbapp.domain.ports import (
+    DocumentRecords,
+    Embedder,
+    EmbeddingCache,
+    FullText,
+    FullTextHit,
+    VectorHit,
+    VectorIndex,
+    Vectors,
+)
 from kbapp.domain.query_terms import QueryTerms, weigh_terms
-from kbapp.domain.relevance import CandidateEvidence, RelevanceLevel, level_of
+from kbapp.domain.relevance import L1_LEVELS, CandidateEvidence, RelevanceLevel, level_of
 from kbapp.domain.tokens import content_tokens
 from kbapp.service.grading import Grading, GradingInForce
 
@@ -44,7 +53,8 @@ class Candidate:
 class SearchOutcome:
     """The best candidates, best first, what graded them, the times of the stages, and what was missing (None: nothing).
 
-    The first ``top_k`` candidates are considered; the others are there in case these were given before.
+    The first ``top_k`` candidates are considered, the best sections of as many documents; the others are there in case
+    these were given before.
     """
 
     candidates: tuple[Candidate, ...]
@@ -57,23 +67,30 @@ class SearchOutcome:
 
     @property
     def results(self) -> tuple[Candidate, ...]:
-        """The considered candidates that are good enough to be given."""
-        return tuple(candidate for candidate in self.candidates[: self.top_k] if candidate.level is not None)
+        """The considered candidates that are good enough to be given, the best level first."""
+        return best_level_first(self.candidates[: self.top_k])
 
     @property
     def alternatives(self) -> tuple[Candidate, ...]:
-        """All candidates that are good enough to be given."""
-        return tuple(candidate for candidate in self.candidates if candidate.level is not None)
+        """All candidates that are good enough to be given: the results, then the others, the best level first."""
+        return self.results + best_level_first(self.candidates[self.top_k :])
+
+
+def best_level_first(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
+    """Those with a level, each level in the order of the search (G7)."""
+    return tuple(candidate for level in L1_LEVELS for candidate in candidates if candidate.level is level)
 
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """What SQLite knows of a query, read while the model embeds it."""
+    """What SQLite knows of a query, read while the model embeds it; ``are_fused``: full text finds chunks, too."""
 
     hits: list[FullTextHit]
+    are_fused: bool
     problem: str | None
     terms: QueryTerms
     pending: int
+    grading: Grading
 
 
 class VectorSearch:
@@ -99,31 +116,30 @@ class VectorSearch:
         self.grading = grading
         self.options = options
 
-    def search(self, query: str, *, alternatives: int = 0) -> SearchOutcome:
-        """The best ``top_k`` candidates for a query, and so many more.
+    def search(self, query: str, *, alternatives: int = 0, vector: Vectors | None = None) -> SearchOutcome:
+        """The best ``top_k`` candidates for a query, and so many more; ``vector``: its own, where it is known.
 
         Raises:
             IndexUnavailable: vectors cannot be had, so that nothing can be graded.
         """
         start = time.perf_counter()
         lexical = self._lexical_leg.submit(self._look_up_words, query)
-        vector = self._embedder.embed_queries([query])[0]
+        vector = self._embedder.embed_queries([query])[0] if vector is None else vector
         embedded = time.perf_counter()
         vector_hits = self._vectors.search(vector, self.options.candidates)
         if not vector_hits:
             self._check_indexed()
         words = lexical.result()
-        distances = {hit.chunk_id: hit.distance for hit in vector_hits}
-        fused = fuse_by_rank([hit.chunk_id for hit in vector_hits], [hit.chunk_id for hit in words.hits])
-        best = self._in_force(fused, self.options.top_k + alternatives)
-        distances |= self._missing_distances(vector, [chunk for _, chunk in best if chunk.id not in distances])
-        gradable = [(hit, chunk) for hit, chunk in best if chunk.id in distances]
-        grading = self.grading.now()
-        candidates = self._grade(grading, words.terms, gradable, distances)
+        found = [*(hit.chunk_id for hit in vector_hits), *(hit.chunk_id for hit in words.hits)]
+        chunks = self._records.chunks(list(dict.fromkeys(found)))
+        distances = self._distances(vector, vector_hits, chunks)
+        hits = fuse(_leg_hits(vector_hits, words, chunks, distances), words.grading.profile.fusion_weight)
+        best = hits[: self.options.top_k + alternatives]
+        candidates = tuple(_graded(words, hit, chunks[hit.chunk_id], distances[hit.chunk_id]) for hit in best)
         ended = time.perf_counter()
         return SearchOutcome(
             candidates,
-            grading,
+            words.grading,
             self.options.top_k,
             (embedded - start) * 1000,
             (ended - embedded) * 1000,
@@ -145,52 +161,29 @@ class VectorSearch:
         self._lexical_leg.shutdown()
 
     def _look_up_words(self, query: str) -> _Words:
-        hits, problem = self._full_text_hits(query)
-        return _Words(hits, problem, self._terms(query), self._records.pending_count())
+        hits, are_fused, problem = self._full_text_hits(query)
+        terms, pending = self._terms(query), self._records.pending_count()
+        return _Words(hits, are_fused, problem, terms, pending, self.grading.now())
 
-    def _full_text_hits(self, query: str) -> tuple[list[FullTextHit], str | None]:
+    def _full_text_hits(self, query: str) -> tuple[list[FullTextHit], bool, str | None]:
         try:
-            if self._records.document_count() < self.options.fusion_min_documents:
-                return [], None
-            return self._full_text.search(query, self.options.candidates), None
+            are_fused = self._records.document_count() >= self.options.fusion_min_documents
+            return self._full_text.search(query, self.options.candidates), are_fused, None
         except IndexUnavailable as error:
-            return [], str(error)
+            return [], False, str(error)
 
-    def _in_force(self, fused: Sequence[FusedHit], count: int) -> list[tuple[FusedHit, StoredChunk]]:
-        """The best hits whose chunk is in force: a hit that SQLite does not know does not exist."""
-        best: list[tuple[FusedHit, StoredChunk]] = []
-        for start in range(0, len(fused), count):
-            part = fused[start : start + count]
-            chunks = self._records.chunks([hit.chunk_id for hit in part])
-            best += [(hit, chunks[hit.chunk_id]) for hit in part if hit.chunk_id in chunks]
-            if len(best) >= count:
-                break
-        return best[:count]
-
-    def _missing_distances(self, vector: Vectors, chunks: Sequence[StoredChunk]) -> dict[str, float]:
-        """Squared L2 distances of chunks that full text alone found (Q9)."""
-        cached = self._cache.get([chunk.content_hash for chunk in chunks]) if chunks else {}
-        return {
+    def _distances(
+        self, vector: Vectors, vector_hits: Sequence[VectorHit], chunks: Mapping[str, StoredChunk]
+    ) -> dict[str, float]:
+        """Squared L2 distances by chunk id, also of the chunks that full text alone found (Q9)."""
+        distances = {hit.chunk_id: hit.distance for hit in vector_hits}
+        missing = [chunk for chunk_id, chunk in chunks.items() if chunk_id not in distances]
+        cached = self._cache.get([chunk.content_hash for chunk in missing]) if missing else {}
+        return distances | {
             chunk.id: float(np.sum((cached[chunk.content_hash] - vector) ** 2))
-            for chunk in chunks
+            for chunk in missing
             if chunk.content_hash in cached
         }
-
-    def _grade(
-        self,
-        grading: Grading,
-        terms: QueryTerms,
-        best: Sequence[tuple[FusedHit, StoredChunk]],
-        distances: dict[str, float],
-    ) -> tuple[Candidate, ...]:
-        candidates = []
-        for hit, chunk in best:
-            coverage, found_terms = terms.found_in(chunk.chunk.embedded_text)
-            evidence = CandidateEvidence(distances[chunk.id], coverage, terms.unknown_share, found_terms)
-            similarity = grading.profile.similarity(evidence, grading.thresholds)
-            level = level_of(similarity, grading.thresholds)
-            candidates.append(Candidate(chunk, hit, evidence, similarity, level))
-        return tuple(candidates)
 
     def _terms(self, query: str) -> QueryTerms:
         """What the query names; without full text every token weighs the same and none is unknown."""
@@ -199,3 +192,43 @@ class VectorSearch:
             return weigh_terms(query, self._full_text.chunk_frequencies(tokens), self._records.chunk_count())
         except IndexUnavailable:
             return QueryTerms(dict.fromkeys(tokens, 1.0), 0.0)
+
+
+def _leg_hits(
+    vector_hits: Sequence[VectorHit],
+    words: _Words,
+    chunks: Mapping[str, StoredChunk],
+    distances: Mapping[str, float],
+) -> list[LegHit]:
+    """What the legs found, as far as it is in force: a hit that SQLite does not know does not exist."""
+    vector_ranks = {hit.chunk_id: rank for rank, hit in enumerate(vector_hits, 1) if hit.chunk_id in chunks}
+    gradable = chunks.keys() & distances.keys()
+    text_ranks = {hit.chunk_id: rank for rank, hit in enumerate(words.hits, 1) if hit.chunk_id in gradable}
+    shares = {hit.chunk_id: words.terms.share_of(hit.score) for hit in words.hits} if words.are_fused else {}
+    found = dict.fromkeys([*vector_ranks, *text_ranks] if words.are_fused else vector_ranks)
+    return [
+        LegHit(
+            chunk_id=chunk_id,
+            document=chunks[chunk_id].path,
+            cosine=1 - distances[chunk_id] / 2,
+            text_share=shares.get(chunk_id, 0.0),
+            vector_rank=vector_ranks.get(chunk_id),
+            full_text_rank=text_ranks.get(chunk_id),
+        )
+        for chunk_id in found
+    ]
+
+
+def _graded(words: _Words, hit: FusedHit, chunk: StoredChunk, distance: float) -> Candidate:
+    profile, thresholds = words.grading.profile, words.grading.thresholds
+    found_weight, found_terms = words.terms.found_in(chunk.chunk.embedded_text)
+    evidence = CandidateEvidence(
+        distance=distance,
+        query_weight=words.terms.weight,
+        found_weight=found_weight,
+        unknown_weight=words.terms.unknown_weight,
+        found_terms=found_terms,
+        leads_both=hit.leads_both,
+    )
+    similarity = profile.similarity(evidence, thresholds)
+    return Candidate(chunk, hit, evidence, similarity, level_of(similarity, thresholds))

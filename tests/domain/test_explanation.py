@@ -20,8 +20,10 @@ E5: JsonValue = {
     "coverage_weight": 1.0,
     "unknown_weight": 0.0,
     "found_weight": 0.0,
+    "agreement_weight": 0.0,
     "reference_logit": 0.25,
     "highly_relevant_logit": 0.75,
+    "fusion_weight": 2.5,
 }
 
 
@@ -34,9 +36,11 @@ def candidate(distance: float, *, coverage: float = 0.5, document: str = "api/po
         "document": document,
         "breadcrumb": "连接池 > 参数",
         "distance": distance,
-        "coverage": coverage,
-        "unknown_share": 0.0,
+        "query_weight": 10.0,
+        "found_weight": 20 * coverage,  # judged with the prior: found / (query + 10)
+        "unknown_weight": 0.0,
         "found_terms": 2,
+        "leads_both": False,
         "similarity": max(0.0, 1 - distance / 2),
         "vector_rank": 1,
         "full_text_rank": None,
@@ -69,13 +73,17 @@ def searched(level: RelevanceLevel | None, **values: JsonValue) -> Invocation:
         (details(l0_matches=[match(0.4)]), PRECISE),
         (details(l0_matches=[match(0.4)], l1_candidates=[candidate(0.383)]), PRECISE),
         (details(l0_matches=[match(0.39)]), REFERENCE),
+        (details(l0_matches=[match(0.39)], l1_is_complete=True), None),
+        (details(l0_matches=[match(0.39)], l1_candidates=[candidate(1.5)], l1_is_complete=True), None),
+        (details(l0_matches=[match(0.39)], l1_candidates=[candidate(0.9)], l1_is_complete=True), REFERENCE),
+        (details(l0_matches=[match(0.39), match(0.2, "b.md")], l1_is_complete=True), REFERENCE),
         (details(l0_matches=[match(1.0), match(1.0, "b.md")]), REFERENCE),
         (details(l0_matches=[match(1.0), match(1.0, "b.md")], l1_candidates=[candidate(0.383)]), HIGHLY),
         (details(l1_candidates=[candidate(0.5)]), HIGHLY),
         (details(l1_candidates=[candidate(0.6031)]), REFERENCE),
         (details(l1_candidates=[candidate(1.0)]), REFERENCE),
         (details(l1_candidates=[candidate(1.0000001)]), None),
-        (details(l1_candidates=[candidate(1.5), candidate(0.9), candidate(0.1)]), REFERENCE),
+        (details(l1_candidates=[candidate(1.5), candidate(0.9), candidate(0.1)]), HIGHLY),
         (details(l1_candidates=[candidate(0.9), candidate(0.1)], section_candidate=1), HIGHLY),
         (details(l0_matches=[match(1.0)], nothing_readable=True), None),
         (details(l1_candidates=[candidate(2.0, coverage=0.75)], profile=E5), HIGHLY),
@@ -121,15 +129,15 @@ def test_t7_a_row_with_strange_evidence_is_one_without(values: dict[str, JsonVal
         ),
         (
             searched(HIGHLY, l1_candidates=[candidate(0.383)]),
-            "HIGHLY_RELEVANT: the chunk that ranks first has similarity 0.8085, at least 0.75.",
+            "HIGHLY_RELEVANT: the best chunk has similarity 0.8085, at least 0.75.",
         ),
         (
             searched(REFERENCE, l1_candidates=[candidate(0.6031)]),
-            "REFERENCE: the chunk that ranks first has similarity 0.6985, at least 0.5 and less than 0.75.",
+            "REFERENCE: the best chunk has similarity 0.6985, at least 0.5 and less than 0.75.",
         ),
         (
             searched(REFERENCE, l1_candidates=[candidate(0.5000001)]),
-            "REFERENCE: the chunk that ranks first has similarity 0.7499, at least 0.5 and less than 0.75.",
+            "REFERENCE: the best chunk has similarity 0.7499, at least 0.5 and less than 0.75.",
         ),
         (
             searched(HIGHLY, l1_candidates=[candidate(0.9), candidate(0.383)], section_candidate=1),
@@ -163,8 +171,7 @@ def test_t7_a_row_with_strange_evidence_is_one_without(values: dict[str, JsonVal
         ),
         (
             searched(PRECISE, l1_candidates=[candidate(0.383)]),
-            "PRECISE, although HIGHLY_RELEVANT follows:"
-            " the chunk that ranks first has similarity 0.8085, at least 0.75.",
+            "PRECISE, although HIGHLY_RELEVANT follows: the best chunk has similarity 0.8085, at least 0.75.",
         ),
     ],
 )
@@ -193,7 +200,7 @@ def test_t7_what_was_withheld_says_why_and_what_it_would_have_been(reason: Dedup
     explanation = explain(row)
     assert explanation.decision == (
         f"DEDUPED: {words}; without that it is HIGHLY_RELEVANT,"
-        " since the chunk that ranks first has similarity 0.8085, at least 0.75."
+        " since the best chunk has similarity 0.8085, at least 0.75."
     )
     assert explanation.recomputed_level is HIGHLY
 
@@ -201,10 +208,10 @@ def test_t7_what_was_withheld_says_why_and_what_it_would_have_been(reason: Dedup
 def test_t7_every_match_and_every_candidate_has_a_sentence() -> None:
     explanation = explain(searched(HIGHLY, l0_matches=[match(0.25)], l1_candidates=[candidate(0.383)]))
     assert explanation.sentences == (
-        "HIGHLY_RELEVANT: the chunk that ranks first has similarity 0.8085, at least 0.75.",
+        "HIGHLY_RELEVANT: the best chunk has similarity 0.8085, at least 0.75.",
         "L0 api/payment.md: The query contains the keyword '超时'. It covers 0.25 of the query.",
         "L1 api/pool.md (连接池 > 参数): similarity 0.8085, at least 0.75; distance 0.383, cosine 0.8085,"
-        " words found 2 (50% by weight), unknown names 0%; rank 1 by vector.",
+        " words found 2 (100% by weight), unknown names 0%; rank 1 by vector.",
     )
 
 

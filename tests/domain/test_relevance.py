@@ -18,7 +18,7 @@ from kbapp.domain.relevance import (
 
 THRESHOLDS = Thresholds()
 BGE = DistanceProfile("bge-m3", provisional=False)
-E5 = EvidenceProfile("x", True, -30.0, 30.0, 6.0, -4.0, 2.0, -1.0, 1.0)
+E5 = EvidenceProfile("x", True, -30.0, 30.0, 6.0, -4.0, 2.0, 1.0, -1.0, 1.0, 2.5)
 
 distances = st.floats(0, 4)
 shares = st.floats(0, 1)
@@ -63,23 +63,28 @@ def test_g3_hints_to_the_letter() -> None:
 
 def test_g4_bge_m3_takes_the_documents_thresholds() -> None:
     assert Thresholds(2.0, 0.75, 0.5) == THRESHOLDS
-    assert BGE.similarity(CandidateEvidence(0.383, 0.0, 0.0, 0), THRESHOLDS) == pytest.approx(0.8085)
+    assert BGE.similarity(CandidateEvidence(0.383), THRESHOLDS) == pytest.approx(0.8085)
+
+
+def evidence(distance: float, *, coverage: float, unknown: float = 0.3) -> CandidateEvidence:
+    """Of a query that weighs 20, of which these shares were found and are unknown."""
+    return CandidateEvidence(distance, 20.0, 20 * coverage, 20 * unknown, 2)
 
 
 @given(distances, distances, shares)
 def test_g5_a_nearer_chunk_is_never_less_relevant(first: float, second: float, coverage: float) -> None:
     near, far = sorted((first, second))
     for profile in (BGE, E5):
-        nearer = profile.similarity(CandidateEvidence(near, coverage, 0.3, 2), THRESHOLDS)
-        farther = profile.similarity(CandidateEvidence(far, coverage, 0.3, 2), THRESHOLDS)
+        nearer = profile.similarity(evidence(near, coverage=coverage), THRESHOLDS)
+        farther = profile.similarity(evidence(far, coverage=coverage), THRESHOLDS)
         assert nearer >= farther
 
 
 @given(distances, shares, shares)
 def test_g5_more_of_the_query_in_the_text_is_never_less_relevant(distance: float, first: float, second: float) -> None:
     less, more = sorted((first, second))
-    assert E5.similarity(CandidateEvidence(distance, more, 0.3, 2), THRESHOLDS) >= E5.similarity(
-        CandidateEvidence(distance, less, 0.3, 2), THRESHOLDS
+    assert E5.similarity(evidence(distance, coverage=more), THRESHOLDS) >= E5.similarity(
+        evidence(distance, coverage=less), THRESHOLDS
     )
 
 
@@ -87,10 +92,10 @@ def test_g5_more_of_the_query_in_the_text_is_never_less_relevant(distance: float
 def test_g5_a_similarity_is_a_share_and_the_documents_thresholds_lie_at_their_logits(
     distance: float, coverage: float
 ) -> None:
-    evidence = CandidateEvidence(distance, coverage, 0.3, 2)
-    similarity = E5.similarity(evidence, THRESHOLDS)
+    known = evidence(distance, coverage=coverage)
+    similarity = E5.similarity(known, THRESHOLDS)
     assert 0 <= similarity <= 1
-    logit = E5.logit(evidence)
+    logit = E5.logit(known)
     if not math.isclose(logit, E5.highly_relevant_logit) and not math.isclose(logit, E5.reference_logit):
         assert (similarity >= THRESHOLDS.highly_relevant) == (logit >= E5.highly_relevant_logit)
         assert (similarity >= THRESHOLDS.reference) == (logit >= E5.reference_logit)
@@ -101,8 +106,8 @@ def test_g5_other_thresholds_change_the_level_and_never_the_similarity(
     distance: float, coverage: float, first: float, second: float
 ) -> None:
     low, high = sorted((first, second))
-    evidence = CandidateEvidence(distance, coverage, 0.3, 2)
-    assert E5.similarity(evidence, Thresholds(2.0, high, low)) == E5.similarity(evidence, THRESHOLDS)
+    known = evidence(distance, coverage=coverage)
+    assert E5.similarity(known, Thresholds(2.0, high, low)) == E5.similarity(known, THRESHOLDS)
 
 
 @given(distances, shares, shares, shares)
@@ -110,6 +115,6 @@ def test_g5_a_name_that_the_knowledge_base_does_not_know_never_raises_the_releva
     distance: float, coverage: float, first: float, second: float
 ) -> None:
     less, more = sorted((first, second))
-    assert E5.similarity(CandidateEvidence(distance, coverage, more, 2), THRESHOLDS) <= E5.similarity(
-        CandidateEvidence(distance, coverage, less, 2), THRESHOLDS
+    assert E5.similarity(evidence(distance, coverage=coverage, unknown=more), THRESHOLDS) <= E5.similarity(
+        evidence(distance, coverage=coverage, unknown=less), THRESHOLDS
     )

@@ -61,9 +61,9 @@ class FakeSearch:
         candidates = []
         for rank, (path, content, distance) in enumerate(self.found, 1):
             stored = make_chunk(content, path=path, document_id=f"d{rank}")
-            evidence = CandidateEvidence(distance, 0.0, 0.0, 0)
+            evidence = CandidateEvidence(distance)
             similarity = PROFILE.similarity(evidence, THRESHOLDS)
-            hit = FusedHit(stored.id, 1 / rank, rank, None)
+            hit = FusedHit(stored.id, rank, None)
             candidates.append(Candidate(stored, hit, evidence, similarity, level_of(similarity, THRESHOLDS)))
         return SearchOutcome(tuple(candidates), self.grading.now(), 3, 1.0, 2.0, None)
 

@@ -67,7 +67,7 @@ class Knowledge:
             stored = make_chunk("text", path=f"{rank}.md", document_id=f"d{rank}")
             similarity = self.profile.similarity(evidence, self.thresholds)
             level = level_of(similarity, self.thresholds)
-            candidates.append(Candidate(stored, FusedHit(stored.id, 1.0, rank + 1, None), evidence, similarity, level))
+            candidates.append(Candidate(stored, FusedHit(stored.id, rank + 1, None), evidence, similarity, level))
         return SearchOutcome(tuple(candidates), self.grading.now(), 3, 1.0, 1.0, None)
 
     def read(self, path: str) -> Document:
@@ -80,7 +80,8 @@ class Knowledge:
 NEAR = [0.0, 0.5, 0.5 + 1e-9, 0.5 - 1e-9, 1.0, 1.0 + 1e-9, 2.0, 4.0]
 DISTANCES = st.sampled_from(NEAR) | st.floats(0, 4)
 SHARES = st.sampled_from([0.0, MIN_COVERAGE, MIN_COVERAGE - 1e-9, 1.0]) | st.floats(0, 1)
-EVIDENCE = st.builds(CandidateEvidence, DISTANCES, SHARES, SHARES, st.integers(0, 30))
+WEIGHTS = st.sampled_from([0.0, 10.0]) | st.floats(0, 100)
+EVIDENCE = st.builds(CandidateEvidence, DISTANCES, WEIGHTS, WEIGHTS, WEIGHTS, st.integers(0, 30), st.booleans())
 THRESHOLDS = st.tuples(st.floats(0, 1), st.floats(0, 1)).map(lambda pair: Thresholds(2.0, max(pair), min(pair)))
 KNOWLEDGE = st.builds(
     Knowledge,
@@ -104,10 +105,10 @@ def invocation_of(knowledge: Knowledge, section: str | None) -> Invocation:
     return lookup.run(LookupRequest("query", section_title=section)).invocation
 
 
-NEARLY = Knowledge((), (CandidateEvidence(0.5 + 1e-9, 0, 0, 0),), ("with",), MatchTier.PARTIAL, BGE_M3, Thresholds())
+NEARLY = Knowledge((), (CandidateEvidence(0.5 + 1e-9),), ("with",), MatchTier.PARTIAL, BGE_M3, Thresholds())
 SECOND_HAS_THE_SECTION = Knowledge(
     (),
-    (CandidateEvidence(0.9, 0, 0, 0), CandidateEvidence(0.1, 0, 0, 0)),
+    (CandidateEvidence(0.9), CandidateEvidence(0.1)),
     ("without", "with"),
     MatchTier.PARTIAL,
     BGE_M3,

@@ -1,0 +1,106 @@
+"""Where levels begin in one knowledge base, from what probe queries reach that it hardly answers (G5).
+
+A score that is worth much in one knowledge base is worth little in another, so that a threshold does not carry over.
+The share of probes that reaches it does (``benchmarks/quality.md``).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+
+from kbapp.domain.hashing import text_hash
+from kbapp.domain.relevance import EvidenceProfile
+
+HIGHLY_RELEVANT_SHARE = 0.03
+"""Of the probes may reach HIGHLY_RELEVANT …"""
+
+REFERENCE_SHARE = 0.2
+"""… and REFERENCE."""
+
+HIGHLY_RELEVANT_BOUNDS = (0.0, 1.5)
+"""Log-odds. Below even odds nothing is highly relevant, however little the probes reach; and a knowledge base that does
+answer some of them must not be judged by those."""
+
+REFERENCE_BOUNDS = (-3.5, -0.5)
+
+MIN_CHUNKS = 50
+"""A smaller knowledge base keeps the profile's own cuts: hardly any word of a probe stands in it."""
+
+CHANGED_SHARE = 0.1
+"""Calibrated anew when so much of the knowledge base has changed since."""
+
+
+@dataclass(frozen=True, slots=True)
+class LevelCuts:
+    """The log-odds at which levels begin, and what they were found with.
+
+    ``profile`` is the fingerprint of the model's profile, ``chunks`` how many there were then, ``changed`` how many
+    were embedded since, ``calibrated_at`` UTC in ISO 8601.
+    """
+
+    profile: str
+    reference: float
+    highly_relevant: float
+    probes: int
+    chunks: int
+    calibrated_at: str
+    changed: int = 0
+
+    def fit(self, profile: EvidenceProfile) -> bool:
+        """Whether they were made with this profile."""
+        return self.profile == fingerprint(profile)
+
+    def are_outdated(self, chunks: int) -> bool:
+        """Whether the knowledge base is not the one any more that they were found in."""
+        return max(self.changed, abs(chunks - self.chunks)) > CHANGED_SHARE * self.chunks
+
+    def with_changes(self, embedded: int) -> LevelCuts:
+        """The same after so many more chunks were embedded."""
+        return replace(self, changed=self.changed + embedded)
+
+    def applied_to(self, profile: EvidenceProfile) -> EvidenceProfile:
+        """The profile with these cuts in place of its own."""
+        return replace(profile, reference_logit=self.reference, highly_relevant_logit=self.highly_relevant)
+
+    def to_json(self) -> str:
+        """As it is stored."""
+        return json.dumps(asdict(self))
+
+
+def read_cuts(stored: str | None) -> LevelCuts | None:
+    """Stored cuts; None when there are none, or they are of another version."""
+    try:
+        return LevelCuts(**json.loads(stored)) if stored else None
+    except (TypeError, ValueError):
+        return None
+
+
+def fingerprint(profile: EvidenceProfile) -> str:
+    """Tells profiles apart, whatever their name."""
+    return text_hash(repr(profile))[:16]
+
+
+def cuts_of(scores: Sequence[float]) -> tuple[float, float]:
+    """The log-odds at which REFERENCE and HIGHLY_RELEVANT begin, from the probes' best ones (−∞: nothing was found).
+
+    Raises:
+        ValueError: there is no score.
+    """
+    ranked = sorted(scores, reverse=True)
+    if not ranked:
+        raise ValueError("no probe was scored")
+    reference = _clamped(_reached_by(ranked, REFERENCE_SHARE), REFERENCE_BOUNDS)
+    return reference, _clamped(_reached_by(ranked, HIGHLY_RELEVANT_SHARE), HIGHLY_RELEVANT_BOUNDS)
+
+
+def _reached_by(ranked: Sequence[float], share: float) -> float:
+    """The least score that at most this share of the probes reaches."""
+    allowed = math.floor(share * len(ranked))
+    return math.nextafter(ranked[min(allowed, len(ranked) - 1)], math.inf)
+
+
+def _clamped(value: float, bounds: tuple[float, float]) -> float:
+    return min(max(value, bounds[0]), bounds[1])
