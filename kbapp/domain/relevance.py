@@ -134,6 +134,7 @@ class EvidenceProfile:
     logistic regression over labelled queries. The similarity is 0.5 at ``reference_logit``, 0.75 at
     ``highly_relevant_logit`` and linear in the logit between them, so that the documents' thresholds mean the same for
     every model and every knowledge base. ``fusion_weight``: what a cosine of 1 is worth when documents are ordered.
+    ``has_own_cuts``: its cuts come from labelled queries of this knowledge base, so that probes do not move them.
     """
 
     name: str
@@ -147,6 +148,7 @@ class EvidenceProfile:
     reference_logit: float
     highly_relevant_logit: float
     fusion_weight: float | None
+    has_own_cuts: bool = False
 
     def logit(self, evidence: CandidateEvidence) -> float:
         """Log-odds that the chunk's document answers the query."""

@@ -51,7 +51,7 @@ class GradingInForce:
     def cuts(self) -> LevelCuts | None:
         """Where levels begin in this knowledge base; None: where the model's profile says."""
         profile = self._grading.profile
-        if not isinstance(profile, EvidenceProfile):
+        if not isinstance(profile, EvidenceProfile) or profile.has_own_cuts:
             return None
         try:
             cuts = read_cuts(self._stored_cuts())

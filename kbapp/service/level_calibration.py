@@ -51,7 +51,9 @@ class LevelCalibration:
             logger.warning("levels are not calibrated now: %s", error)
 
     def _is_due(self, report: IndexReport) -> bool:
-        if not isinstance(self._profile, EvidenceProfile) or report.chunks < MIN_CHUNKS:
+        if not isinstance(self._profile, EvidenceProfile) or self._profile.has_own_cuts:
+            return False
+        if report.chunks < MIN_CHUNKS:
             return False
         cuts = read_cuts(self._records.state(LEVEL_CUTS_STATE))
         if cuts is None or not cuts.fit(self._profile):
