@@ -24,7 +24,7 @@ from kbapp.adapters.invocation_log import InvocationLog
 from kbapp.adapters.keyword_index import KeywordIndex
 from kbapp.adapters.milvus_engine import EngineStatus, LocalEngine, RemoteEngine
 from kbapp.adapters.milvus_index import MilvusIndex
-from kbapp.adapters.profiles import profile_for
+from kbapp.adapters.profiles import is_calibrated_for, profile_for, profile_name
 from kbapp.adapters.settings_file import SettingsFile
 from kbapp.adapters.telemetry_summary import CallStatistics
 from kbapp.domain.action_memory import DomainPolicy, RetrievedDocTracker
@@ -35,7 +35,7 @@ from kbapp.domain.health import Engine
 from kbapp.domain.index_state import LEVEL_CUTS_STATE
 from kbapp.domain.keyword_matching import MatchRules
 from kbapp.domain.ports import Embedder
-from kbapp.domain.relevance import HintLanguage, Thresholds
+from kbapp.domain.relevance import EvidenceProfile, HintLanguage, RelevanceProfile, Thresholds
 from kbapp.domain.transcript import ExecutorKind
 from kbapp.probes import probe_queries
 from kbapp.service.chunk_rows import ChunkRows
@@ -105,7 +105,7 @@ def open_knowledge_base(
         )
     )
     vectors = MilvusIndex(_engine(settings), model=embedder, base_folder=folder.name)
-    profile = profile_for(embedder.model_id)
+    profile = _profile(settings, embedder.model_id)
     grading = GradingInForce(
         profile, _thresholds(settings), _settings_file(settings), partial(records.state, LEVEL_CUTS_STATE)
     )
@@ -291,6 +291,26 @@ def _probes() -> tuple[str, ...]:
 
 def _settings_file(settings: Settings) -> SettingsFile:
     return SettingsFile(settings.project_root / settings.config_file)
+
+
+def _profile(settings: Settings, model_id: str) -> RelevanceProfile:
+    own = settings.retrieval.profile
+    if not is_calibrated_for(own.model, model_id):
+        return profile_for(model_id)
+    return EvidenceProfile(
+        profile_name(model_id),
+        provisional=False,
+        bias=own.bias,
+        cosine_weight=own.cosine_weight,
+        coverage_weight=own.coverage_weight,
+        unknown_weight=own.unknown_weight,
+        found_weight=own.found_weight,
+        agreement_weight=own.agreement_weight,
+        reference_logit=own.reference_logit,
+        highly_relevant_logit=own.highly_relevant_logit,
+        fusion_weight=own.fusion_weight or None,
+        has_own_cuts=True,
+    )
 
 
 def _thresholds(settings: Settings) -> Thresholds:

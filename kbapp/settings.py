@@ -23,6 +23,7 @@ ENVIRONMENT_PREFIX = "KBAPP_"
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=1)]
+LogOdds = Annotated[float, Field(ge=-1e9, le=1e9)]  # sums of a few stay finite
 
 
 class Group(BaseModel):
@@ -121,6 +122,31 @@ class NormalizationSettings(Group):
         return self
 
 
+class ProfileSettings(Group):
+    """A relevance profile of this knowledge base's own, as ``kbapp calibrate --apply`` writes it (G5)."""
+
+    model: str = Field("", description="model of an own profile (`kbapp calibrate`); empty: the shipped one")
+    bias: LogOdds = Field(0.0, description="log-odds of a candidate without any evidence")
+    cosine_weight: LogOdds = Field(0.0, description="log-odds per 1 of the cosine")
+    coverage_weight: LogOdds = Field(0.0, description="log-odds per 1 of the share of the query that was found")
+    unknown_weight: LogOdds = Field(0.0, description="log-odds per 1 of ln(1 + weight of unknown words)")
+    found_weight: LogOdds = Field(0.0, description="log-odds per 1 of ln(1 + words found)")
+    agreement_weight: LogOdds = Field(0.0, description="log-odds where vectors and full text agree")
+    reference_logit: LogOdds = Field(0.0, description="log-odds at which REFERENCE begins")
+    highly_relevant_logit: LogOdds = Field(
+        1.0, description="log-odds at which HIGHLY_RELEVANT begins, above the former"
+    )
+    fusion_weight: Annotated[float, Field(ge=0, le=1e9)] = Field(
+        0.0, description="worth of a cosine of 1 in the order of documents; 0: by their spread"
+    )
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.reference_logit >= self.highly_relevant_logit:
+            raise ValueError("reference-logit is not below highly-relevant-logit")
+        return self
+
+
 class DedupSettings(Group):
     """What happens when a session asks again."""
 
@@ -142,6 +168,7 @@ class RetrievalSettings(Group):
     fusion: FusionSettings = FusionSettings()
     query: QuerySettings = QuerySettings()
     normalization: NormalizationSettings = NormalizationSettings()
+    profile: ProfileSettings = ProfileSettings()
     dedup: DedupSettings = DedupSettings()
     hint_language: Literal["zh", "en"] = Field("zh", description="language of hints and messages to the executor")
 

@@ -40,10 +40,32 @@ USE_MULTILINGUAL = EvidenceProfile(
 
 
 def profile_for(model_id: str) -> RelevanceProfile:
-    """The profile of a model; an unknown model gets G1's formula and a warning."""
-    name = model_id.rsplit(":", 1)[-1].rsplit("/", 1)[-1].lower()
-    for known in (E5_SMALL, USE_MULTILINGUAL, BGE_M3):
-        if known.name == name:
-            return known
+    """The shipped profile of a model; an unknown model gets G1's formula and a warning."""
+    shipped = _shipped(model_id)
+    if shipped:
+        return shipped
     logger.warning("no relevance profile for the model %s: levels follow the distance alone, uncalibrated", model_id)
     return DistanceProfile(model_id, provisional=True)
+
+
+def profile_name(model_id: str) -> str:
+    """What every profile of this model is called, whoever made it."""
+    shipped = _shipped(model_id)
+    return shipped.name if shipped else model_id
+
+
+def is_calibrated_for(profile_model: str, model_id: str) -> bool:
+    """Whether the profile in the settings (no model: there is none) is of this model; one of another is warned of."""
+    if profile_model and profile_model != model_id:
+        logger.warning(
+            "retrieval.profile is of the model %s and left out: the model is %s now, and `kbapp calibrate FILE --apply`"
+            " makes its profile",
+            profile_model,
+            model_id,
+        )
+    return profile_model == model_id
+
+
+def _shipped(model_id: str) -> RelevanceProfile | None:
+    name = model_id.rsplit(":", 1)[-1].rsplit("/", 1)[-1].lower()
+    return next((known for known in (E5_SMALL, USE_MULTILINGUAL, BGE_M3) if known.name == name), None)
