@@ -50,7 +50,7 @@ def test_every_wrong_line_is_a_row_and_nothing_is_computed(app: AppTest) -> None
         {**good, "id": "w4", "relevant": "api/payment.md"},
     ]
     data = lines([good, *wrong]) + b'\n{"id": \n' + b"\n".join([b"?"] * 9)
-    page = upload(open_page(app), data)
+    page = upload(upload(open_page(app), lines([good])), data)  # nor is the file before it run
     reasons = faults(page)
     assert list(reasons) == list(range(2, 16))
     assert "does not hold 'api/absent.md'" in reasons[2]

@@ -13,7 +13,7 @@ from kbapp.domain.telemetry import Verdict
 from kbapp.service.knowledge_base import KnowledgeBase
 from kbapp.service.lookup import LookupRequest
 from kbapp.service.what_if import Answered, judge
-from kbapp.surfaces.ui import evaluation_levels, evaluation_queries
+from kbapp.surfaces.ui import evaluation_queries, evaluation_sliders
 from tests.surfaces.ui.evaluation_page import (
     LABELS,
     ODD,
@@ -58,8 +58,8 @@ def test_figures_kinds_and_levels_are_those_of_the_outcomes(evaluated: AppTest, 
 def test_moving_a_threshold_changes_the_counts_at_once_and_reset_goes_back(evaluated: AppTest) -> None:
     before = confusion_rows(evaluated)
     assert evaluated.button(key="evaluation_apply").disabled
-    evaluated.slider(key=evaluation_levels.REFERENCE).set_value(1.0).run()
-    assert evaluated.slider(key=evaluation_levels.HIGHLY).value == 1.0
+    evaluated.slider(key=evaluation_sliders.REFERENCE).set_value(1.0).run()
+    assert evaluated.slider(key=evaluation_sliders.HIGHLY).value == 1.0
     after = confusion_rows(evaluated)
     assert after != before
     assert any("→" in cell for row in after for cell in row)
@@ -67,20 +67,20 @@ def test_moving_a_threshold_changes_the_counts_at_once_and_reset_goes_back(evalu
     assert "Queries that these thresholds would answer otherwise: " in texts(evaluated)
     evaluated.button(key="evaluation_reset").click().run()
     assert confusion_rows(evaluated) == before
-    assert evaluated.slider(key=evaluation_levels.HIGHLY).value == 0.75
+    assert evaluated.slider(key=evaluation_sliders.HIGHLY).value == 0.75
 
 
 def test_the_first_threshold_is_pushed_by_the_second(evaluated: AppTest) -> None:
-    evaluated.slider(key=evaluation_levels.HIGHLY).set_value(0.3).run()
-    assert evaluated.slider(key=evaluation_levels.REFERENCE).value == 0.3
+    evaluated.slider(key=evaluation_sliders.HIGHLY).set_value(0.3).run()
+    assert evaluated.slider(key=evaluation_sliders.REFERENCE).value == 0.3
     assert not evaluated.exception
 
 
 def test_apply_writes_the_settings_and_the_next_lookup_is_judged_by_them(
     evaluated: AppTest, knowledge_base: KnowledgeBase, tmp_path: Path
 ) -> None:
-    evaluated.slider(key=evaluation_levels.REFERENCE).set_value(0.0).run()
-    evaluated.slider(key=evaluation_levels.HIGHLY).set_value(0.01).run()
+    evaluated.slider(key=evaluation_sliders.REFERENCE).set_value(0.0).run()
+    evaluated.slider(key=evaluation_sliders.HIGHLY).set_value(0.01).run()
     evaluated.button(key="evaluation_apply").click().run()
     assert str(tmp_path / "kbapp.yaml") in texts(evaluated)
     assert not (tmp_path / "kbapp.yaml").exists()
@@ -98,7 +98,7 @@ def test_apply_writes_the_settings_and_the_next_lookup_is_judged_by_them(
 
 
 def test_apply_can_be_cancelled(evaluated: AppTest, knowledge_base: KnowledgeBase, tmp_path: Path) -> None:
-    evaluated.slider(key=evaluation_levels.HIGHLY).set_value(0.9).run()
+    evaluated.slider(key=evaluation_sliders.HIGHLY).set_value(0.9).run()
     evaluated.button(key="evaluation_apply").click().run()
     evaluated.button(key="evaluation_apply_no").click().run()
     assert knowledge_base.thresholds == Thresholds()
