@@ -150,13 +150,6 @@ def test_raising_reference_never_raises_a_level_where_candidates_stand_by_simila
     assert level_under(each, upper, highly) <= level_under(each, lower, highly)
 
 
-def test_a_better_candidate_behind_a_weak_one_comes_first_when_the_weak_one_is_no_result_any_more() -> None:
-    weak_first = case([], [0.9, 0.3])  # similarities 0.55 and 0.85: the order is that of the fused legs
-    (before,), (after,) = (judge([weak_first], Thresholds(2.0, 0.75, bound)) for bound in (0.5, 0.6))
-    assert (before.level, before.document, before.similarity) == (REFERENCE, "c0.md", pytest.approx(0.55))
-    assert (after.level, after.document, after.similarity) == (HIGHLY, "c1.md", pytest.approx(0.85))
-
-
 def test_what_is_not_good_enough_has_the_similarity_of_its_best_candidate_and_a_keyword_none() -> None:
     (missed,) = judge([case([], [1.5, 1.2])], Thresholds())
     (precise,) = judge([case([1.0], [])], Thresholds())
