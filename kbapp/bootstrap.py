@@ -183,6 +183,7 @@ def open_knowledge_base(
             health=health,
             overview=overview,
             grading=grading,
+            settings_file=_settings_file(settings),
             levels=LevelCalibration(
                 search=search,
                 embedder=embedder,

@@ -17,14 +17,22 @@ from kbapp.domain.health import Health
 from kbapp.domain.invocation import Invocation, Outcome
 from kbapp.domain.level_cuts import LevelCuts
 from kbapp.domain.lookup_result import LookupResult
-from kbapp.domain.ports import CallStatistics, DocumentFiles, DocumentRecords, Embedder, KeywordIndex, Vectors
+from kbapp.domain.ports import (
+    CallStatistics,
+    DocumentFiles,
+    DocumentRecords,
+    Embedder,
+    KeywordIndex,
+    SettingsFile,
+    Vectors,
+)
 from kbapp.domain.query import clean_session_id
-from kbapp.domain.relevance import RelevanceLevel, Thresholds
+from kbapp.domain.relevance import EvidenceProfile, RelevanceLevel, Thresholds
 from kbapp.domain.telemetry import Feedback, InvocationFilter, MarkedCall, SqlResult, Verdict
 from kbapp.domain.telemetry_summary import TelemetrySummary
 from kbapp.service.documents import Documents, IndexLock, UploadResult
 from kbapp.service.follower import Follower, FollowOptions, FollowStatus, OpenWatch
-from kbapp.service.grading import GradingInForce
+from kbapp.service.grading import Grading, GradingInForce
 from kbapp.service.health import HealthCheck
 from kbapp.service.index_report import IndexReport, OnProgress
 from kbapp.service.indexing import Indexer
@@ -32,6 +40,7 @@ from kbapp.service.level_calibration import LevelCalibration
 from kbapp.service.lookup import Lookup, LookupOutcome, LookupRequest
 from kbapp.service.overview import Overview, OverviewReader
 from kbapp.service.previews import Previews, UploadPreview
+from kbapp.service.profile_settings import profile_settings
 from kbapp.service.ranking import Ranking
 from kbapp.service.sessions import Sessions
 from kbapp.service.telemetry import Telemetry
@@ -59,6 +68,7 @@ class Parts:
     health: HealthCheck
     overview: OverviewReader
     grading: GradingInForce
+    settings_file: SettingsFile
     levels: LevelCalibration
     index_lock: IndexLock
     open_watch: OpenWatch
@@ -241,6 +251,16 @@ class KnowledgeBase:
         return self._parts.grading.cuts()
 
     @property
+    def grading(self) -> Grading:
+        """The profile and the thresholds in force."""
+        return self._parts.grading.now()
+
+    @property
+    def model_id(self) -> str:
+        """The embedding model: the value of ``embedding.model``."""
+        return self._parts.embedder.model_id
+
+    @property
     def thresholds(self) -> Thresholds:
         """What levels are judged by now."""
         return self._parts.grading.now().thresholds
@@ -252,6 +272,15 @@ class KnowledgeBase:
             UserError: they are out of range or order, or the file cannot be written; nothing has changed then.
         """
         return self._parts.grading.apply_thresholds(reference=reference, highly_relevant=highly_relevant)
+
+    def write_profile(self, profile: EvidenceProfile) -> Path:
+        """Write a profile of this model to the settings file, which is returned; the next start grades by it.
+
+        Raises:
+            UserError: the file cannot be written; nothing has changed then.
+        """
+        self._parts.settings_file.write(profile_settings(self.model_id, profile))
+        return self._parts.settings_file.path
 
     def overview(self) -> Overview:
         """The state at a glance: asks nobody, opens nothing, compares nothing."""

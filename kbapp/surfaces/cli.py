@@ -14,7 +14,16 @@ import click
 
 from kbapp.domain.errors import KbError, UserError
 from kbapp.service.lookup import LookupRequest
-from kbapp.surfaces import cli_documents, cli_eval, cli_mcp, cli_session, cli_simulate, cli_telemetry, cli_text
+from kbapp.surfaces import (
+    cli_calibrate,
+    cli_documents,
+    cli_eval,
+    cli_mcp,
+    cli_session,
+    cli_simulate,
+    cli_telemetry,
+    cli_text,
+)
 from kbapp.surfaces.cli_options import Options, json_option, pass_options, print_values, refresh
 from kbapp.surfaces.progress import ProgressLine
 
@@ -140,6 +149,7 @@ main.add_command(cli_telemetry.telemetry)
 main.add_command(cli_telemetry.feedback)
 main.add_command(cli_simulate.simulate_command)
 main.add_command(cli_eval.eval_command)
+main.add_command(cli_calibrate.calibrate_command)
 main.add_command(cli_mcp.mcp)
 
 

@@ -30,8 +30,8 @@ from kbapp.surfaces.cli_text import plain
 @pass_options
 def eval_command(options: Options, file: Path, corpus: Path | None, as_json: bool) -> None:
     """Look the labelled queries of FILE up (JSON lines of id, query, kind, relevant) and measure what comes out."""
-    data = _read(file)
-    settings = _settings(options, corpus)
+    data = read_label_file(file)
+    settings = corpus_settings(options, corpus)
     with open_knowledge_base(settings) as kb:
         refresh(kb)
         try:
@@ -42,14 +42,15 @@ def eval_command(options: Options, file: Path, corpus: Path | None, as_json: boo
     print_values(as_json, report.to_dict(), lambda: plain(evaluation_text(report, outcomes)))
 
 
-def _read(file: Path) -> bytes:
+def read_label_file(file: Path) -> bytes:
+    """The bytes of a file of labelled queries."""
     try:
         return file.read_bytes()
     except OSError as error:
         raise UserError(f"{file} cannot be read ({error.strerror}): name a file with one query per line") from error
 
 
-def _settings(options: Options, corpus: Path | None) -> Settings:
+def corpus_settings(options: Options, corpus: Path | None) -> Settings:
     """Another corpus gets a state folder and an engine of its own: it must not take the place of the user's indexes."""
     settings = options.settings()
     if corpus is None:

@@ -28,12 +28,12 @@ def evaluation_text(report: EvaluationReport, outcomes: Sequence[QueryOutcome]) 
     """All figures, and which queries were not answered with a right document."""
     lists = {"ranking": report.ranking, **report.legs, **report.baselines}
     blocks = [
-        ["what lookup gives; levels: right of the answers at each", *_table(_given_rows(report.given))],
-        ["the ranking behind it", *_table(_ranking_rows(report.ranking))],
-        ["the ranking, each leg alone, baselines", *_table(_list_rows(lists, None))],
-        ["the same, paraphrases alone", *_table(_list_rows(lists, Kind.PARAPHRASE))],
-        ["levels", *_table(_level_rows(report))],
-        ["off-topic queries", *_table(_off_topic_rows(report))],
+        ["what lookup gives; levels: right of the answers at each", *table(_given_rows(report.given))],
+        ["the ranking behind it", *table(_ranking_rows(report.ranking))],
+        ["the ranking, each leg alone, baselines", *table(_list_rows(lists, None))],
+        ["the same, paraphrases alone", *table(_list_rows(lists, Kind.PARAPHRASE))],
+        ["levels", *table(_level_rows(report))],
+        ["off-topic queries", *table(_off_topic_rows(report))],
         _highly_lines(report.in_topic_highly_or_better),
         [_latency(report.latency_ms.get("p50"), report.latency_ms.get("p95"))],
         list(_missed(outcomes)),
@@ -49,9 +49,9 @@ def _given_rows(groups: Groups[GivenFigures]) -> Iterator[Row]:
         yield (
             " ".join(name.split()),
             str(documents.queries),
-            _rate(documents.recall[1]),
-            _rate(figures.evidence),
-            _rate(figures.heading),
+            rate_text(documents.recall[1]),
+            rate_text(figures.evidence),
+            rate_text(figures.heading),
             *levels,
         )
 
@@ -73,8 +73,8 @@ def _list_rows(lists: dict[str, Groups[ListFigures]], kind: Kind | None) -> Iter
 def _level_rows(report: EvaluationReport) -> Iterator[Row]:
     yield ("", "right", "right of those in topic")
     for level in LEVELS:
-        in_topic = _rate(report.levels_in_topic[level]) if level else "–"
-        yield (level_name(level), _rate(report.levels[level]), in_topic)
+        in_topic = rate_text(report.levels_in_topic[level]) if level else "–"
+        yield (level_name(level), rate_text(report.levels[level]), in_topic)
 
 
 def _off_topic_rows(report: EvaluationReport) -> Iterator[Row]:
@@ -84,13 +84,13 @@ def _off_topic_rows(report: EvaluationReport) -> Iterator[Row]:
 
 
 def _off_topic_cells(figures: OffTopicFigures) -> list[str]:
-    return [str(figures.queries), *(_rate(figures.levels[level]) for level in LEVELS)]
+    return [str(figures.queries), *(rate_text(figures.levels[level]) for level in LEVELS)]
 
 
 def _highly_lines(rates: HighlyOrBetter) -> list[str]:
     return [
-        f"in topic, right at {RelevanceLevel.HIGHLY_RELEVANT.value} or better: {_rate(rates.all)}",
-        f"  without paraphrases {_rate(rates.without_paraphrase)}, paraphrases {_rate(rates.paraphrase)}",
+        f"in topic, right at {RelevanceLevel.HIGHLY_RELEVANT.value} or better: {rate_text(rates.all)}",
+        f"  without paraphrases {rate_text(rates.without_paraphrase)}, paraphrases {rate_text(rates.paraphrase)}",
     ]
 
 
@@ -110,14 +110,15 @@ def _missed(outcomes: Iterable[QueryOutcome]) -> Iterator[str]:
 def _list_cells(figures: ListFigures) -> list[str]:
     return [
         str(figures.queries),
-        *map(_rate, figures.recall.values()),
+        *map(rate_text, figures.recall.values()),
         _mean(figures.mrr),
         _mean(figures.ndcg),
         _mean(figures.distinct_documents),
     ]
 
 
-def _rate(rate: Rate) -> str:
+def rate_text(rate: Rate) -> str:
+    """Counts, rate and interval; a dash when there was nothing to count."""
     value, interval = rate.value, rate.interval
     if value is None or interval is None:
         return "–"
@@ -130,7 +131,8 @@ def _mean(mean: Mean) -> str:
     return f"{mean.value:.2f}" + (f" ({mean.interval[0]:.2f}–{mean.interval[1]:.2f})" if mean.interval else "")
 
 
-def _table(rows: Iterable[Row]) -> list[str]:
+def table(rows: Iterable[Row]) -> list[str]:
+    """Aligned lines of a table, the first column to the left."""
     rows = list(rows)
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [

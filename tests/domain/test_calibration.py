@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,27 +16,17 @@ from kbapp.domain.calibration import (
     Case,
     calibrated_profile,
     cross_validated,
-    features_of,
     figures_of,
     label_cuts,
     level_by,
 )
-from kbapp.domain.relevance import CandidateEvidence, DistanceProfile, EvidenceProfile, RelevanceLevel, Thresholds
+from kbapp.domain.relevance import CandidateEvidence, DistanceProfile, RelevanceLevel, Thresholds
 
 HIGHLY, REFERENCE = RelevanceLevel.HIGHLY_RELEVANT, RelevanceLevel.REFERENCE
 RIGHT, WRONG, OFF = (True, True), (False, True), (False, False)
 KINDS = st.sampled_from([RIGHT, WRONG, OFF])
 SCORES = st.one_of(st.integers(-5, 5).map(float), st.floats(-1e6, 1e6))
 SCORED = st.lists(st.tuples(SCORES, KINDS), min_size=1, max_size=60)
-EVIDENCE = st.builds(
-    CandidateEvidence,
-    distance=st.floats(0, 4),
-    query_weight=st.floats(10, 60),
-    found_weight=st.floats(0, 10),
-    unknown_weight=st.floats(0, 30),
-    found_terms=st.integers(0, 8),
-    leads_both=st.booleans(),
-)
 
 
 def case(kind: tuple[bool, bool], evidence: CandidateEvidence | None = None) -> Case:
@@ -51,12 +43,24 @@ def numbered(count: int) -> list[Case]:
     ]
 
 
-@given(EVIDENCE)
-def test_g5_the_log_odds_are_the_weighted_sum_of_the_features(evidence: CandidateEvidence) -> None:
-    weights = (22.0, 6.0, -0.8, 1.5, 1.2)
-    profile = EvidenceProfile("x", False, -22.0, *weights, -1.0, 1.0, None)
-    terms = [weight * feature for weight, feature in zip(weights, features_of(evidence), strict=True)]
-    assert profile.logit(evidence) == pytest.approx(-22.0 + math.fsum(terms), abs=1e-9)
+@pytest.mark.parametrize(
+    ("weight", "values"),
+    [
+        ("cosine_weight", {"distance": 0.3}),
+        ("coverage_weight", {"found_weight": 9.0}),
+        ("unknown_weight", {"unknown_weight": 4.0}),
+        ("found_weight", {"found_terms": 3}),
+        ("agreement_weight", {"leads_both": True}),
+    ],
+)
+def test_g5_what_alone_tells_right_from_wrong_has_the_only_weight(weight: str, values: dict[str, Any]) -> None:
+    cases = [case(RIGHT, CandidateEvidence(**{"distance": 0.9, "query_weight": 20.0} | values))] * 9
+    cases += [case(OFF, CandidateEvidence(0.9, query_weight=20.0))] * 9
+    profile = calibrated_profile("mine", cases, None)
+    weights = {name: value for name, value in asdict(profile).items() if name.endswith("_weight") and value}
+    assert list(weights) == [weight]
+    assert weights[weight] > 0
+    assert profile.logit(cases[-1].evidence) < 0 < profile.logit(cases[0].evidence)
 
 
 @given(SCORED)
