@@ -22,15 +22,14 @@ from kbapp import bootstrap
 from kbapp.adapters.embedders import default_model
 from kbapp.adapters.profiles import profile_for
 from kbapp.domain.level_cuts import cuts_of
-from kbapp.domain.relevance import CandidateEvidence, EvidenceProfile
+from kbapp.domain.logistic import fit_logistic
+from kbapp.domain.relevance import EvidenceProfile, evidence_terms
 from kbapp.probes import probe_queries
 from kbapp.service.knowledge_base import KnowledgeBase
 from kbapp.settings import Settings
 
 SAMPLE = ["knowledge_base", "benchmarks/sample_queries.jsonl", ".kbapp"]
-RIDGE = 0.01
-NEWTON_STEPS = 50
-TERMS = ("cosine", "coverage", "unknown", "found", "agreement")
+TERMS = ("cosine", "coverage", "unknown", "found", "runs", "agreement")
 
 Matrix = npt.NDArray[np.float64]
 
@@ -49,39 +48,20 @@ class Considered:
         return self.documents[:1] != () and self.documents[0] in self.relevant
 
 
-def features_of(evidence: CandidateEvidence) -> list[float]:
-    return [
-        evidence.cosine,
-        evidence.judged_coverage,
-        math.log1p(evidence.unknown_weight),
-        math.log1p(evidence.found_terms),
-        float(evidence.leads_both),
-    ]
-
-
-def fit_logistic(features: Matrix, labels: Matrix) -> Matrix:
-    """Weights and bias of a ridge logistic regression, by Newton's method."""
-    mean, scale = features.mean(axis=0), features.std(axis=0)
-    rows = np.c_[(features - mean) / scale, np.ones(len(features))]
-    penalty = RIDGE * len(rows) * np.diag([1.0] * features.shape[1] + [0.0])
-    weights = np.zeros(rows.shape[1])
-    for _ in range(NEWTON_STEPS):
-        chances = 1 / (1 + np.exp(-rows @ weights))
-        gradient = rows.T @ (chances - labels) + penalty @ weights
-        hessian = (rows.T * (chances * (1 - chances))) @ rows + penalty
-        weights -= np.linalg.solve(hessian, gradient)
-    return np.r_[weights[:-1] / scale, weights[-1] - (weights[:-1] * mean / scale).sum()]
-
-
 def considered(kb: KnowledgeBase, query: str, kind: str, relevant: tuple[str, ...]) -> Considered:
     found = kb.considered(query)
     candidates = found.candidates[: found.top_k]
-    features = np.array([features_of(candidate.evidence) for candidate in candidates]).reshape(-1, len(TERMS))
+    features = np.array([evidence_terms(candidate.evidence) for candidate in candidates]).reshape(-1, len(TERMS))
     return Considered(kind, relevant, tuple(candidate.stored.path for candidate in candidates), features)
 
 
+def kind_of(label: dict[str, str]) -> str:
+    is_trap = label["kind"] == "offtopic" and "trap" in (label.get("note") or "").lower()
+    return "trap" if is_trap else label["kind"]
+
+
 def read_corpus(model: str, root: Path, queries: Path, state_dir: Path) -> tuple[list[Considered], list[Considered]]:
-    """What is considered for the labelled queries, traps left out, and for the probes."""
+    """What is considered for the labelled queries and for the probes."""
     overrides = {
         "knowledge.base-path": str(root.absolute()),
         "state-dir": str(state_dir.absolute()),
@@ -90,8 +70,7 @@ def read_corpus(model: str, root: Path, queries: Path, state_dir: Path) -> tuple
     with bootstrap.open_knowledge_base(Settings.load(environ={}, overrides=overrides)) as kb:
         kb.reindex()
         labels = [json.loads(line) for line in queries.read_text(encoding="utf-8").splitlines() if line]
-        regular = [label for label in labels if "trap" not in (label.get("note") or "").lower() or label["relevant"]]
-        rows = [considered(kb, label["query"], label["kind"], tuple(label["relevant"])) for label in regular]
+        rows = [considered(kb, label["query"], kind_of(label), tuple(label["relevant"])) for label in labels]
         probes = [considered(kb, probe, name, ()) for name, group in probe_queries().items() for probe in group]
     return rows, probes
 
@@ -99,7 +78,8 @@ def read_corpus(model: str, root: Path, queries: Path, state_dir: Path) -> tuple
 def fitted(rows: list[Considered]) -> Matrix:
     with_answer = [row for row in rows if len(row.features)]
     features = np.array([row.features[0] for row in with_answer])
-    return fit_logistic(features, np.array([float(row.is_right) for row in with_answer]))
+    weights, bias = fit_logistic(features, np.array([float(row.is_right) for row in with_answer]))
+    return np.r_[weights, bias]
 
 
 def scores(weights: Matrix, row: Considered) -> Matrix:
@@ -115,6 +95,8 @@ def held_out(weights: Matrix, rows: list[Considered], probes: list[Considered]) 
         levels = [2 if score >= high else 1 if score >= low else 0 for score in scores(weights, row)]
         best = max(levels, default=0)
         right = best > 0 and row.documents[levels.index(best)] in row.relevant
+        if row.kind == "trap":
+            continue
         if row.kind == "offtopic":
             counts["off"] += 1
             counts["off highly"] += best == 2

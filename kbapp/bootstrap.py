@@ -306,6 +306,7 @@ def _profile(settings: Settings, model_id: str) -> RelevanceProfile:
         coverage_weight=own.coverage_weight,
         unknown_weight=own.unknown_weight,
         found_weight=own.found_weight,
+        runs_weight=own.runs_weight,
         agreement_weight=own.agreement_weight,
         reference_logit=own.reference_logit,
         highly_relevant_logit=own.highly_relevant_logit,

@@ -131,6 +131,7 @@ class ProfileSettings(Group):
     coverage_weight: LogOdds = Field(0.0, description="log-odds per 1 of the share of the query that was found")
     unknown_weight: LogOdds = Field(0.0, description="log-odds per 1 of ln(1 + weight of unknown words)")
     found_weight: LogOdds = Field(0.0, description="log-odds per 1 of ln(1 + words found)")
+    runs_weight: LogOdds = Field(0.0, description="log-odds per ln(1 + separate places of the query that were found)")
     agreement_weight: LogOdds = Field(0.0, description="log-odds where vectors and full text agree")
     reference_logit: LogOdds = Field(0.0, description="log-odds at which REFERENCE begins")
     highly_relevant_logit: LogOdds = Field(

@@ -18,6 +18,7 @@ from kbapp.domain.relevance import (
     RelevanceLevel,
     RelevanceProfile,
     Thresholds,
+    evidence_terms,
     level_of,
 )
 from kbapp.domain.retrieval_metrics import Rate, rate_of
@@ -78,26 +79,15 @@ class CalibrationFigures:
         return {"levels": levels, "errors": errors}
 
 
-def features_of(evidence: CandidateEvidence) -> tuple[float, ...]:
-    """The terms of ``EvidenceProfile.logit``, in its order, without their weights."""
-    return (
-        evidence.cosine,
-        evidence.judged_coverage,
-        math.log1p(evidence.unknown_weight),
-        math.log1p(evidence.found_terms),
-        float(evidence.leads_both),
-    )
-
-
 def calibrated_profile(name: str, cases: Sequence[Case], fusion_weight: float | None) -> EvidenceProfile:
     """The profile that these cases give.
 
     Raises:
         ValueError: no case is right, or all are.
     """
-    features = np.array([features_of(case.evidence) for case in cases], dtype=np.float64)
+    features = np.array([evidence_terms(case.evidence) for case in cases], dtype=np.float64)
     weights, bias = fit_logistic(features, np.array([case.right for case in cases], dtype=np.float64))
-    cosine, coverage, unknown, found, agreement = map(float, weights)
+    cosine, coverage, unknown, found, runs, agreement = map(float, weights)
     profile = EvidenceProfile(
         name,
         provisional=False,
@@ -106,6 +96,7 @@ def calibrated_profile(name: str, cases: Sequence[Case], fusion_weight: float | 
         coverage_weight=coverage,
         unknown_weight=unknown,
         found_weight=found,
+        runs_weight=runs,
         agreement_weight=agreement,
         reference_logit=0.0,
         highly_relevant_logit=MIN_GAP,

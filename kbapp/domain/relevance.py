@@ -65,8 +65,9 @@ class CandidateEvidence:
 
     ``distance``: squared L2 between the query's and the chunk's unit vectors, 0 … 4. The query's content tokens are
     weighed by their rarity in the knowledge base (``query_terms``): ``query_weight`` is the weight of all,
-    ``found_weight`` of those that stand in the chunk or its headings (``found_terms``: how many), ``unknown_weight`` of
-    the Latin ones that stand nowhere in the knowledge base (a product, an error code that it does not know).
+    ``found_weight`` of those that stand in the chunk or its headings (``found_terms``: how many, in ``found_runs``
+    separate places of the query), ``unknown_weight`` of the Latin ones that stand nowhere in the knowledge base (a
+    product, an error code that it does not know).
     ``leads_both``: the chunk's document is the first one by vectors and by full text.
     """
 
@@ -75,6 +76,7 @@ class CandidateEvidence:
     found_weight: float = 0.0
     unknown_weight: float = 0.0
     found_terms: int = 0
+    found_runs: int = 0
     leads_both: bool = False
 
     @property
@@ -96,6 +98,18 @@ class CandidateEvidence:
     def judged_coverage(self) -> float:
         """The coverage with the prior: found / (query + 10); the shorter the query, the less it can reach."""
         return self.found_weight / (self.query_weight + COVERAGE_PRIOR)
+
+
+def evidence_terms(evidence: CandidateEvidence) -> tuple[float, ...]:
+    """What ``EvidenceProfile`` weighs, in the order of its weights."""
+    return (
+        evidence.cosine,
+        evidence.judged_coverage,
+        math.log1p(evidence.unknown_weight),
+        math.log1p(evidence.found_terms),
+        math.log1p(evidence.found_runs),
+        float(evidence.leads_both),
+    )
 
 
 def l2_similarity(distance: float, max_l2_distance: float) -> float:
@@ -130,11 +144,12 @@ class EvidenceProfile:
     """Relevance by distance and lexical evidence together, for models whose raw similarities do not separate (G5).
 
     ``logit = bias + cosine_weight·cosine + coverage_weight·judged_coverage + unknown_weight·ln(1 + unknown_weight)
-    + found_weight·ln(1 + found_terms) + agreement_weight·leads_both``: log-odds that the document answers, weights by
-    logistic regression over labelled queries. The similarity is 0.5 at ``reference_logit``, 0.75 at
-    ``highly_relevant_logit`` and linear in the logit between them, so that the documents' thresholds mean the same for
-    every model and every knowledge base. ``fusion_weight``: what a cosine of 1 is worth when documents are ordered.
-    ``has_own_cuts``: its cuts come from labelled queries of this knowledge base, so that probes do not move them.
+    + found_weight·ln(1 + found_terms) + runs_weight·ln(1 + found_runs) + agreement_weight·leads_both``: log-odds that
+    the document answers, weights by logistic regression over labelled queries. The similarity is 0.5 at
+    ``reference_logit``, 0.75 at ``highly_relevant_logit`` and linear in the logit between them, so that the documents'
+    thresholds mean the same for every model and every knowledge base. ``fusion_weight``: what a cosine of 1 is worth
+    when documents are ordered. ``has_own_cuts``: they come from labelled queries of this knowledge base, and probes do
+    not move them.
     """
 
     name: str
@@ -144,6 +159,7 @@ class EvidenceProfile:
     coverage_weight: float
     unknown_weight: float
     found_weight: float
+    runs_weight: float
     agreement_weight: float
     reference_logit: float
     highly_relevant_logit: float
@@ -152,14 +168,15 @@ class EvidenceProfile:
 
     def logit(self, evidence: CandidateEvidence) -> float:
         """Log-odds that the chunk's document answers the query."""
-        return (
-            self.bias
-            + self.cosine_weight * evidence.cosine
-            + self.coverage_weight * evidence.judged_coverage
-            + self.unknown_weight * math.log1p(evidence.unknown_weight)
-            + self.found_weight * math.log1p(evidence.found_terms)
-            + self.agreement_weight * evidence.leads_both
+        weights = (
+            self.cosine_weight,
+            self.coverage_weight,
+            self.unknown_weight,
+            self.found_weight,
+            self.runs_weight,
+            self.agreement_weight,
         )
+        return self.bias + sum(w * term for w, term in zip(weights, evidence_terms(evidence), strict=True))
 
     def similarity(self, evidence: CandidateEvidence, thresholds: Thresholds) -> float:  # noqa: ARG002 - as DistanceProfile
         """Monotone in the evidence, in [0, 1]; whatever the thresholds."""

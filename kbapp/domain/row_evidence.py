@@ -161,6 +161,7 @@ def _candidate(row: dict[str, JsonValue]) -> GradedCandidate:
         found_weight=_number(row["found_weight"]),
         unknown_weight=_number(row["unknown_weight"]),
         found_terms=int(_number(row["found_terms"])),
+        found_runs=int(_number(row["found_runs"])),
         leads_both=bool(row["leads_both"]),
     )
     ranks = tuple((leg, _rank(row[key])) for leg, key in (("vector", "vector_rank"), ("full text", "full_text_rank")))

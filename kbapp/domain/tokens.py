@@ -20,6 +20,12 @@ ASKING_CHARACTERS = frozenset("么吗呢吧嘛啊怎哪的了")
 QUESTION_CHARACTERS = ASKING_CHARACTERS | frozenset(
     "和与及或在是有要把被给让就都也还又再很最更会能可以我你他她它们这那个些什如何为请"
 )
+ASKING_WORDS = frozenset(
+    """
+    今天 明天 昨天 后天 今年 去年 现在 时候 一下 一个 一些 没有 有没 需要 应该 知道 告诉 觉得
+    请问 想要 是否 能否 可否 多少 几个 有人 谁能 大家 帮忙 谢谢 你好 您好
+    """.split()
+)
 QUESTION_WORDS = frozenset(
     """
     a an and are as at be by can could did do does for from had has have how i if in into is it its me my of on or our
@@ -79,6 +85,7 @@ def _only_asks(token: str) -> bool:
     return (
         (len(token) == 1 and token.isascii())
         or token in QUESTION_WORDS
+        or token in ASKING_WORDS
         or not ASKING_CHARACTERS.isdisjoint(token)
         or all(character in QUESTION_CHARACTERS for character in token)
     )

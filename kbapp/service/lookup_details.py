@@ -76,6 +76,7 @@ def _candidate(candidate: Candidate) -> dict[str, JsonValue]:
         "found_weight": candidate.evidence.found_weight,
         "unknown_weight": candidate.evidence.unknown_weight,
         "found_terms": candidate.evidence.found_terms,
+        "found_runs": candidate.evidence.found_runs,
         "leads_both": candidate.evidence.leads_both,
         "similarity": candidate.similarity,
         "level": candidate.level.value if candidate.level else None,

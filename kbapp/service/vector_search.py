@@ -25,7 +25,7 @@ from kbapp.domain.ports import (
 )
 from kbapp.domain.query_terms import QueryTerms, weigh_terms
 from kbapp.domain.relevance import L1_LEVELS, CandidateEvidence, RelevanceLevel, level_of
-from kbapp.domain.tokens import content_tokens
+from kbapp.domain.tokens import content_tokens, tokens_of
 from kbapp.service.grading import Grading, GradingInForce
 
 
@@ -191,7 +191,7 @@ class VectorSearch:
         try:
             return weigh_terms(query, self._full_text.chunk_frequencies(tokens), self._records.chunk_count())
         except IndexUnavailable:
-            return QueryTerms(dict.fromkeys(tokens, 1.0), 0.0)
+            return QueryTerms(dict.fromkeys(tokens, 1.0), 0.0, tuple(tokens_of(query)))
 
 
 def _leg_hits(
@@ -221,13 +221,14 @@ def _leg_hits(
 
 def _graded(words: _Words, hit: FusedHit, chunk: StoredChunk, distance: float) -> Candidate:
     profile, thresholds = words.grading.profile, words.grading.thresholds
-    found_weight, found_terms = words.terms.found_in(chunk.chunk.embedded_text)
+    found = words.terms.found_in(chunk.chunk.embedded_text)
     evidence = CandidateEvidence(
         distance=distance,
         query_weight=words.terms.weight,
-        found_weight=found_weight,
+        found_weight=found.weight,
         unknown_weight=words.terms.unknown_weight,
-        found_terms=found_terms,
+        found_terms=found.terms,
+        found_runs=found.runs,
         leads_both=hit.leads_both,
     )
     similarity = profile.similarity(evidence, thresholds)

@@ -20,6 +20,7 @@ E5: JsonValue = {
     "coverage_weight": 1.0,
     "unknown_weight": 0.0,
     "found_weight": 0.0,
+    "runs_weight": 0.0,
     "agreement_weight": 0.0,
     "reference_logit": 0.25,
     "highly_relevant_logit": 0.75,
@@ -40,6 +41,7 @@ def candidate(distance: float, *, coverage: float = 0.5, document: str = "api/po
         "found_weight": 20 * coverage,  # judged with the prior: found / (query + 10)
         "unknown_weight": 0.0,
         "found_terms": 2,
+        "found_runs": 1,
         "leads_both": False,
         "similarity": max(0.0, 1 - distance / 2),
         "vector_rank": 1,

@@ -18,7 +18,7 @@ from kbapp.domain.level_cuts import (
 )
 from kbapp.domain.relevance import CandidateEvidence, EvidenceProfile, Thresholds
 
-PROFILE = EvidenceProfile("x", True, -30.0, 30.0, 6.0, -4.0, 2.0, 1.0, -1.0, 1.0, 2.5)
+PROFILE = EvidenceProfile("x", True, -30.0, 30.0, 6.0, -4.0, 2.0, 0.5, 1.0, -1.0, 1.0, 2.5)
 CUTS = LevelCuts(fingerprint(PROFILE), -2.0, 0.5, 500, 1000, "2026-11-30T10:00:00.000+00:00")
 scores = st.lists(st.floats(-20, 20) | st.just(-math.inf), min_size=1, max_size=300)
 

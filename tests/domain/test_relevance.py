@@ -18,7 +18,7 @@ from kbapp.domain.relevance import (
 
 THRESHOLDS = Thresholds()
 BGE = DistanceProfile("bge-m3", provisional=False)
-E5 = EvidenceProfile("x", True, -30.0, 30.0, 6.0, -4.0, 2.0, 1.0, -1.0, 1.0, 2.5)
+E5 = EvidenceProfile("x", True, -30.0, 30.0, 6.0, -4.0, 2.0, 0.5, 1.0, -1.0, 1.0, 2.5)
 
 distances = st.floats(0, 4)
 shares = st.floats(0, 1)

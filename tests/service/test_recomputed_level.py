@@ -81,7 +81,8 @@ NEAR = [0.0, 0.5, 0.5 + 1e-9, 0.5 - 1e-9, 1.0, 1.0 + 1e-9, 2.0, 4.0]
 DISTANCES = st.sampled_from(NEAR) | st.floats(0, 4)
 SHARES = st.sampled_from([0.0, MIN_COVERAGE, MIN_COVERAGE - 1e-9, 1.0]) | st.floats(0, 1)
 WEIGHTS = st.sampled_from([0.0, 10.0]) | st.floats(0, 100)
-EVIDENCE = st.builds(CandidateEvidence, DISTANCES, WEIGHTS, WEIGHTS, WEIGHTS, st.integers(0, 30), st.booleans())
+COUNTS = st.integers(0, 30)
+EVIDENCE = st.builds(CandidateEvidence, DISTANCES, WEIGHTS, WEIGHTS, WEIGHTS, COUNTS, COUNTS, st.booleans())
 THRESHOLDS = st.tuples(st.floats(0, 1), st.floats(0, 1)).map(lambda pair: Thresholds(2.0, max(pair), min(pair)))
 KNOWLEDGE = st.builds(
     Knowledge,
