@@ -122,15 +122,16 @@ def test_g5_right_ones_that_distance_does_not_part_are_parted_by_words() -> None
     assert figures.recall[HIGHLY].count == 30
 
 
-def test_g5_held_out_levels_do_not_depend_on_their_own_labels() -> None:
+def test_g5_what_is_wrong_in_one_fold_does_not_move_its_own_levels() -> None:
     cases = numbered(10)
     levels = cross_validated(cases, Thresholds())
-    changed = [Case(each.evidence, each.right, each.in_topic) for each in cases]
-    odd = CandidateEvidence(0.0, query_weight=1.0, found_weight=1.0, found_terms=50, leads_both=True)
-    changed[0] = case(RIGHT, odd)
+    as_good_as_right = CandidateEvidence(0.4, query_weight=10.0, found_weight=7.0, found_terms=7)
+    changed = [*cases[:20], case(OFF, as_good_as_right), *cases[21:]]
     again = cross_validated(changed, Thresholds())
-    same_fold = [*range(0, 10, 5), *range(10, 20, 5), *range(20, 30, 5)]
-    assert [again[place] for place in same_fold if place] == [levels[place] for place in same_fold if place]
+    same_fold = [0, 5, 10, 15, 25]
+    assert [again[place] for place in same_fold] == [levels[place] for place in same_fold]
+    assert again[20] is HIGHLY
+    assert again[1] is not HIGHLY
 
 
 def test_g5_every_fold_holds_some_of_each_kind_whatever_the_order() -> None:
