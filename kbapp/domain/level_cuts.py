@@ -20,8 +20,8 @@ HIGHLY_RELEVANT_SHARE = 0.03
 REFERENCE_SHARE = 0.2
 """… and REFERENCE."""
 
-HIGHLY_RELEVANT_BOUNDS = (0.0, 1.5)
-"""Log-odds. Below even odds nothing is highly relevant, however little the probes reach; and a knowledge base that does
+HIGHLY_RELEVANT_BOUNDS = (0.25, 1.5)
+"""Log-odds. However little the probes reach, nothing below even odds is highly relevant; and a knowledge base that does
 answer some of them must not be judged by those."""
 
 REFERENCE_BOUNDS = (-3.5, -0.5)

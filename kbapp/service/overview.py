@@ -10,6 +10,7 @@ from enum import StrEnum
 from kbapp.domain.documents import DocumentRecord, DocumentStatus, FileProblem, KnowledgeEntry, domain_of
 from kbapp.domain.errors import IndexUnavailable
 from kbapp.domain.health import Engine
+from kbapp.domain.level_cuts import LevelCuts
 from kbapp.domain.ports import DocumentRecords, KeywordIndex
 from kbapp.domain.relevance import DistanceProfile, RelevanceProfile, Thresholds
 from kbapp.service.follower import FollowMode, FollowStatus
@@ -71,6 +72,7 @@ class Overview:
     model: str
     profile: ProfileKind
     thresholds: Thresholds
+    level_cuts: LevelCuts | None
     engine: Engine | None
     following: FollowStatus
     notices: tuple[Notice, ...]
@@ -96,11 +98,11 @@ class Overview:
         return sum(domain.failed for domain in self.domains)
 
 
-def profile_kind(profile: RelevanceProfile) -> ProfileKind:
+def profile_kind(profile: RelevanceProfile, cuts: LevelCuts | None) -> ProfileKind:
     """How far the levels can be relied on."""
-    if not profile.provisional:
-        return ProfileKind.CALIBRATED
-    return ProfileKind.UNKNOWN if isinstance(profile, DistanceProfile) else ProfileKind.PROVISIONAL
+    if isinstance(profile, DistanceProfile):
+        return ProfileKind.UNKNOWN if profile.provisional else ProfileKind.CALIBRATED
+    return ProfileKind.CALIBRATED if cuts or profile.has_own_cuts else ProfileKind.PROVISIONAL
 
 
 class OverviewReader:
@@ -130,7 +132,7 @@ class OverviewReader:
         """The state now; how the files are followed is told by the caller."""
         records, problem = self._known_records()
         entries = self._keywords.entries()
-        engine, grading = self._engine(), self._grading.now()
+        engine, grading, cuts = self._engine(), self._grading.now(), self._grading.cuts()
         notices = [
             *_database_notices(problem),
             *_engine_notices(engine),
@@ -144,8 +146,9 @@ class OverviewReader:
             domains=domain_states(records, entries),
             entries=len(entries),
             model=self._model,
-            profile=profile_kind(grading.profile),
+            profile=profile_kind(grading.profile, cuts),
             thresholds=grading.thresholds,
+            level_cuts=cuts,
             engine=engine,
             following=following,
             notices=tuple(sorted(notices, key=lambda notice: order.index(notice.kind))),
@@ -209,5 +212,5 @@ def _following_notices(following: FollowStatus) -> Iterator[Notice]:
 
 
 def _model_notices(model: str, profile: RelevanceProfile) -> Iterator[Notice]:
-    if profile_kind(profile) is ProfileKind.UNKNOWN:
+    if isinstance(profile, DistanceProfile) and profile.provisional:
         yield Notice(NoticeKind.UNKNOWN_MODEL, detail=model)

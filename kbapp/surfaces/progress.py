@@ -7,7 +7,7 @@ import time
 from types import TracebackType
 from typing import Self, TextIO
 
-from kbapp.service.index_report import IndexProgress
+from kbapp.service.index_report import IndexProgress, IndexStage
 
 QUIET_SECONDS = 1.0
 TERMINAL_INTERVAL_SECONDS = 0.2
@@ -49,11 +49,13 @@ class ProgressLine:
 
 
 def progress_text(label: str, progress: IndexProgress, seconds: float) -> str:
-    """``indexing 120 of 1530 chunks (8 %), 12.4 per second, 1:54 left``."""
+    """``indexing 120 of 1530 chunks (8 %), 12.4 per second, 1:54 left``, or of the probe queries for the levels."""
     rate = progress.done / seconds if seconds > 0 else 0.0
     left = (progress.total - progress.done) / rate if rate else 0.0
     share = 100 * progress.done / max(progress.total, 1)
+    is_levels = progress.stage is IndexStage.LEVELS
+    label, what = ("calibrating levels:", "probe queries") if is_levels else (label, "chunks")
     return (
-        f"{label} {progress.done} of {progress.total} chunks ({share:.0f} %),"
+        f"{label} {progress.done} of {progress.total} {what} ({share:.0f} %),"
         f" {rate:.1f} per second, {int(left) // 60}:{int(left) % 60:02d} left"
     )

@@ -135,7 +135,7 @@ def _render_banner(kb: KnowledgeBase) -> None:
 def _live_banner(kb: KnowledgeBase) -> None:
     status = kb.following
     if status.indexing:
-        done, total = status.indexing.done, status.indexing.total
-        st.progress(done / max(total, 1), text=t("indexing.banner", done=done, total=total))
+        done, total, stage = status.indexing.done, status.indexing.total, status.indexing.stage
+        st.progress(done / max(total, 1), text=t(f"indexing.{stage}", done=done, total=total))
     elif status.scans:
         st.rerun()

@@ -114,7 +114,7 @@ def _render_inside(overview: Overview) -> None:
     thresholds = overview.thresholds
     levels = t("home.thresholds_value", high=thresholds.highly_relevant, low=thresholds.reference)
     st.markdown(f"**{t('home.inside')}**")
-    _fact(t("home.model"), plain(overview.model), _profile_text(overview.profile))
+    _fact(t("home.model"), plain(overview.model), _profile_text(overview))
     _fact(t("home.thresholds"), levels)
     _fact(t("home.engine"), engine_text(overview.engine))
     _fact(t("home.watcher"), _watcher_text(overview.following))
@@ -128,9 +128,13 @@ def _fact(name: str, value: str, note: str = "") -> None:
             st.caption(note)
 
 
-def _profile_text(profile: ProfileKind) -> str:
+def _profile_text(overview: Overview) -> str:
+    profile, cuts = overview.profile, overview.level_cuts
     sign = ":material/verified:" if profile is ProfileKind.CALIBRATED else ":material/straighten:"
-    return f"{sign} {t(f'home.profile.{profile}')}"
+    words = t(f"home.profile.{profile}")
+    if cuts:
+        words = t("home.profile.probes", count=cuts.probes, day=cuts.calibrated_at[:10])
+    return f"{sign} {words}"
 
 
 def engine_text(engine: Engine | None) -> str:

@@ -76,6 +76,7 @@ def _bar(candidate: GradedCandidate, evidence: RowEvidence) -> str:
         distance=f"{found.distance:.3f}",
         coverage=f"{found.coverage:.0%}",
         terms=found.found_terms,
+        runs=found.found_runs,
     )
     thresholds = evidence.thresholds
     ticks = "".join(

@@ -22,7 +22,12 @@ TEXTS = {
     "level.error": ("REFUSED", "已拒绝"),
     "dedup.doc_retrieved": ("document was given before", "文档已提供过"),
     "dedup.domain_retrieved": ("domain was retrieved before", "领域已检索过"),
-    "indexing.banner": (
+    "indexing.levels": (
+        "Finding where the levels begin in this knowledge base: {done} of {total} probe queries. Everything"
+        " answers already.",
+        "正在为本知识库校准等级：{done} / {total} 条探测查询。检索已全部可用。",
+    ),
+    "indexing.texts": (
         "Building the vectors: {done} of {total} text{total:s}. Keyword lookups (L0) already answer; semantic"
         " search follows.",
         "正在建立向量：{done} / {total} 段文本。关键词检索（L0）已可用，语义检索稍后就绪。",
@@ -84,8 +89,8 @@ TEXTS = {
     "why.vector": ("vectors", "向量"),
     "why.full_text": ("full text", "全文"),
     "why.figures": (
-        "cosine {cosine} · distance {distance} · {terms} query words found ({coverage} by weight)",
-        "余弦 {cosine} · 距离 {distance} · 命中查询词 {terms} 个（按权重 {coverage}）",
+        "cosine {cosine} · distance {distance} · {terms} query words found in {runs} places ({coverage} by weight)",
+        "余弦 {cosine} · 距离 {distance} · 命中查询词 {terms} 个，分布 {runs} 处（按权重 {coverage}）",
     ),
     "why.below": ("not a result", "不作为结果"),
     "why.profile": ("Relevance profile of the embedding model: {name}{note}", "向量模型的相关度配置：{name}{note}"),

@@ -79,9 +79,13 @@ TEXTS: dict[str, tuple[str, str]] = {
     "home.inside": ("What is at work", "运行情况"),
     "home.model": ("Embedding model", "向量模型"),
     "home.profile.calibrated": ("calibrated", "已校准"),
+    "home.profile.probes": (
+        "levels calibrated for this knowledge base by {count} probe queries on {day}",
+        "等级已用 {count} 条探测查询按本知识库校准（{day}）",
+    ),
     "home.profile.provisional": (
-        "provisional: fitted on other knowledge bases, not on this one",
-        "暂定：在其他知识库上拟合，尚未按本知识库校准",
+        "provisional: levels are calibrated for this knowledge base once it has 50 texts",
+        "暂定：达到 50 段文本后会按本知识库校准等级",
     ),
     "home.profile.unknown": ("uncalibrated: levels follow the distance alone", "未校准：等级仅由距离决定"),
     "home.thresholds": ("Levels by similarity", "等级阈值（相似度）"),
