@@ -153,6 +153,7 @@ def open_knowledge_base(
             folder_problems=partial(folder_problems, settings.base_folder, settings.state_folder),
             index_lock=index_lock,
         ),
+        grading=grading,
     )
     log = InvocationLog(database)
     telemetry = Telemetry(log, settings.telemetry.keep_days)

@@ -21,7 +21,7 @@ with open_page(Page.EVALUATION) as kb:
     result: Evaluated | None = st.session_state.get(RESULT)
     if result:
         judged = judge(result.cases, kb.thresholds)
-        render_figures(result, judged, kb.thresholds)
+        render_figures(result, judged, kb.thresholds, kb.level_cuts)
         with st.container(border=True):
             render_kinds(result.report, judged)
         with st.container(border=True):

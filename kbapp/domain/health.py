@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from kbapp.domain.documents import JsonValue
+from kbapp.domain.level_cuts import LevelCuts
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,8 @@ class Health:
     counts: dict[str, int]
     consistent: bool
     problems: tuple[Problem, ...]
+    level_cuts: LevelCuts | None = None
+    """Where levels begin in this knowledge base; None: where the model's profile says."""
 
     def to_dict(self) -> dict[str, JsonValue]:
         """The form of ``kbapp doctor --json``."""
@@ -70,6 +73,18 @@ class Health:
             "folders": dict(self.folders),
             "app_port": {"port": self.app_port.port, "state": self.app_port.state.value},
             "counts": dict(self.counts),
+            "levels": self._levels(),
             "consistent": self.consistent,
             "problems": [{"problem": item.problem, "way_out": item.way_out} for item in self.problems],
+        }
+
+    def _levels(self) -> JsonValue:
+        cuts = self.level_cuts
+        if cuts is None:
+            return None
+        return {
+            "reference_logit": cuts.reference,
+            "highly_relevant_logit": cuts.highly_relevant,
+            "probes": cuts.probes,
+            "calibrated_at": cuts.calibrated_at,
         }

@@ -10,6 +10,7 @@ from kbapp.domain.errors import IndexBusy, IndexUnavailable
 from kbapp.domain.health import AppPort, Engine, Health, Problem
 from kbapp.domain.ports import Embedder, EmbeddingCache
 from kbapp.service.consistency import Consistency, Findings
+from kbapp.service.grading import GradingInForce
 from kbapp.service.indexing import Indexer
 
 WAIT_SECONDS = 5.0  # for whoever is indexing
@@ -38,12 +39,14 @@ class HealthCheck:
         cache: EmbeddingCache,
         embedder: Embedder,
         surroundings: Surroundings,
+        grading: GradingInForce,
     ) -> None:
         self._consistency = consistency
         self._indexer = indexer
         self._cache = cache
         self._embedder = embedder
         self._surroundings = surroundings
+        self._grading = grading
 
     def run(self) -> Health:
         """Compare all stores; one that cannot be read is a problem, never an exception."""
@@ -59,6 +62,7 @@ class HealthCheck:
             counts=found.counts,
             consistent=not any(problem.is_difference for problem in problems),
             problems=problems,
+            level_cuts=self._grading.cuts(),
         )
 
     def prune(self) -> int:

@@ -125,6 +125,7 @@ def health_text(health: Health) -> str:
     lines = [
         f"consistent: {'yes' if health.consistent else 'no'}",
         f"model: {health.model}",
+        f"levels: {_levels_text(health)}",
         f"engine: {engine.role}{f' at {engine.uri}' if engine.uri else ''}"
         f"{f', owner process {engine.owner_pid}' if engine.owner_pid else ''}",
         *(f"{name}: {folder}" for name, folder in health.folders.items()),
@@ -134,6 +135,16 @@ def health_text(health: Health) -> str:
         *(f"problem: {item.problem} – {item.way_out}" for item in health.problems),
     ]
     return plain("\n".join(line for line in lines if line))
+
+
+def _levels_text(health: Health) -> str:
+    cuts = health.level_cuts
+    if cuts is None:
+        return "as the model's profile says"
+    return (
+        f"REFERENCE from log-odds {cuts.reference:.2f}, HIGHLY_RELEVANT from {cuts.highly_relevant:.2f},"
+        f" by {cuts.probes} probe queries on {cuts.calibrated_at[:10]}"
+    )
 
 
 def _former_model_lines(report: IndexReport) -> list[str]:

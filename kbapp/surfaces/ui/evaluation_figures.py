@@ -9,6 +9,7 @@ from pathlib import Path
 import streamlit as st
 
 from kbapp.domain.labelled_queries import Kind
+from kbapp.domain.level_cuts import LevelCuts
 from kbapp.domain.relevance import Thresholds
 from kbapp.domain.retrieval_metrics import DEPTH, ListFigures, Mean, Rate
 from kbapp.service.evaluation_report import CROSS_LANGUAGE, LEVELS, EvaluationReport, Groups
@@ -44,8 +45,8 @@ def figures_of(judged: Sequence[Judged]) -> tuple[Figure, ...]:
     )
 
 
-def render_figures(result: Evaluated, judged: Sequence[Judged], thresholds: Thresholds) -> None:
-    """What was run, and the figures by the thresholds in force."""
+def render_figures(result: Evaluated, judged: Sequence[Judged], thresholds: Thresholds, cuts: LevelCuts | None) -> None:
+    """What was run, and the figures by the thresholds in force; ``cuts``: found for this knowledge base."""
     st.header(t("evaluation.result", name=plain(result.name), count=len(judged)), anchor=False)
     st.caption(
         t(
@@ -55,6 +56,8 @@ def render_figures(result: Evaluated, judged: Sequence[Judged], thresholds: Thre
             highly=f"{thresholds.highly_relevant:g}",
         )
     )
+    if cuts:
+        st.caption(t("home.profile.probes", count=cuts.probes, day=cuts.calibrated_at[:10]))
     measured = next((case.evidence.thresholds for case in result.cases if case.evidence), thresholds)
     if measured != thresholds:
         st.info(
