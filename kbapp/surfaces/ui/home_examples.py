@@ -41,7 +41,7 @@ SAMPLE_EXAMPLES = (
     Example(Shows.REFERENCE, "故障排查"),
     Example(Shows.NOT_FOUND, "完全不存在的内容XYZ"),
     Example(Shows.REPEAT, "ERR_TIMEOUT 是什么？", before="ERR_TIMEOUT"),
-    Example(Shows.DOMAIN_BLOCK, "连接池满了先看什么", before="数据库连接池配置"),
+    Example(Shows.DOMAIN_BLOCK, "连接池怎么配置", before="Spring 数据源配置"),
 )
 _SAMPLE_PATHS = frozenset(
     {
