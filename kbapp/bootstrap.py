@@ -31,7 +31,7 @@ from kbapp.domain.action_memory import DomainPolicy, RetrievedDocTracker
 from kbapp.domain.chunking import ChunkingOptions
 from kbapp.domain.errors import UserError
 from kbapp.domain.frontmatter import FrontmatterAliases
-from kbapp.domain.health import Engine
+from kbapp.domain.health import Engine, Problem
 from kbapp.domain.index_state import LEVEL_CUTS_STATE
 from kbapp.domain.keyword_matching import MatchRules
 from kbapp.domain.ports import Embedder
@@ -150,7 +150,10 @@ def open_knowledge_base(
             engine=partial(_engine_status, vectors),
             folders=_folders(settings),
             app_port=app_port,
-            folder_problems=partial(folder_problems, settings.base_folder, settings.state_folder),
+            settings_problems=lambda: (
+                *folder_problems(settings.base_folder, settings.state_folder),
+                *_profile_problems(settings, embedder.model_id),
+            ),
             index_lock=index_lock,
         ),
         grading=grading,
@@ -285,6 +288,15 @@ def _search_options(settings: Settings) -> SearchOptions:
         candidates=max(retrieval.l1.candidates, retrieval.l1.top_k),
         fusion_min_documents=retrieval.fusion.min_documents,
     )
+
+
+def _profile_problems(settings: Settings, model_id: str) -> Iterator[Problem]:
+    model = settings.retrieval.profile.model
+    if model and model != model_id:
+        yield Problem(
+            f"retrieval.profile is of the model {model} and left out: embedding.model is {model_id}",
+            "make its profile by `kbapp calibrate FILE --apply`, or delete retrieval.profile",
+        )
 
 
 def _probes() -> tuple[str, ...]:

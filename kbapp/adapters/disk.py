@@ -57,8 +57,10 @@ def read_whole(file: Path, check_size: Callable[[int], None]) -> bytes:
         os.close(descriptor)
 
 
-def write_whole(file: Path, data: bytes) -> None:
+def write_whole(file: Path, data: bytes, *, mode: int | None = None) -> None:
     """Write by a temporary file and a rename, creating the folder; when it fails everything is as before.
+
+    ``mode``: permissions of the file, in place of those of a new one.
 
     Raises:
         OSError: the file cannot be written.
@@ -68,6 +70,8 @@ def write_whole(file: Path, data: bytes) -> None:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         with temporary.open("xb") as stream:
+            if mode is not None:
+                temporary.chmod(mode)
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())

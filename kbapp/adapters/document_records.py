@@ -97,6 +97,12 @@ class DocumentRecords:
         with self._database.read() as connection:
             return {row["id"] for row in connection.execute("SELECT id FROM chunk")}
 
+    def least_hashes(self, count: int) -> tuple[str, ...]:
+        """The least content hashes of the chunks in force, each once: a sketch of what is indexed."""
+        with self._database.read() as connection:
+            rows = connection.execute("SELECT DISTINCT content_hash FROM chunk ORDER BY content_hash LIMIT ?", (count,))
+            return tuple(row["content_hash"] for row in rows)
+
     def document_count(self) -> int:
         """How many documents have chunks in force."""
         with self._database.read() as connection:

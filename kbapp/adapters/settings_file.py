@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from ruamel.yaml.error import YAMLError
 
 from kbapp.adapters.disk import write_whole
 from kbapp.domain.errors import UserError
+
+_WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
 class SettingsFile:
@@ -29,22 +32,38 @@ class SettingsFile:
         yaml = YAML()
         yaml.preserve_quotes = True
         yaml.width = 4096  # do not fold other people's lines
-        content = self._content(yaml)
+        file = self.path.resolve()  # a link stays one
+        before = self._read(file)
+        content = self._content(yaml, before)
+        was_empty = not content
         for name, value in values.items():
             _set(content, name, value)
         text = io.StringIO()
         yaml.dump(content, text)
+        # A file of comments alone holds no value that they could be attached to.
+        self._write(file, f"{before.rstrip()}\n{text.getvalue()}" if was_empty and before.strip() else text.getvalue())
+
+    def _read(self, file: Path) -> str:
         try:
-            write_whole(self.path, text.getvalue().encode())
+            return file.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return ""
+        except (OSError, ValueError) as error:
+            raise UserError(f"{self.path} cannot be read ({error}); nothing has changed") from error
+
+    def _write(self, file: Path, text: str) -> None:
+        try:
+            mode = stat.S_IMODE(file.stat().st_mode) if file.exists() else None
+            if mode is not None and not mode & _WRITABLE:
+                raise UserError(f"{self.path} is read-only; nothing has changed")
+            write_whole(file, text.encode(), mode=mode)
         except OSError as error:
             raise UserError(f"{self.path} cannot be written: {error.strerror}; nothing has changed") from error
 
-    def _content(self, yaml: YAML) -> CommentedMap:
+    def _content(self, yaml: YAML, text: str) -> CommentedMap:
         try:
-            content = yaml.load(self.path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            return CommentedMap()
-        except (OSError, ValueError, RecursionError, YAMLError) as error:
+            content = yaml.load(text)
+        except (ValueError, RecursionError, YAMLError) as error:
             reason = str(error).split("\n", 1)[0]
             raise UserError(f"{self.path} cannot be read as YAML ({reason}); nothing has changed") from error
         if content is None:

@@ -57,7 +57,9 @@ class Health:
     consistent: bool
     problems: tuple[Problem, ...]
     level_cuts: LevelCuts | None = None
-    """Where levels begin in this knowledge base; None: where the model's profile says."""
+    """Where levels begin in this knowledge base; None: where the profile says."""
+    has_own_profile: bool = False
+    """Whether the profile is the one in the settings, made by ``kbapp calibrate``."""
 
     def to_dict(self) -> dict[str, JsonValue]:
         """The form of ``kbapp doctor --json``."""
@@ -81,7 +83,7 @@ class Health:
     def _levels(self) -> JsonValue:
         cuts = self.level_cuts
         if cuts is None:
-            return None
+            return {"own_profile": True} if self.has_own_profile else None
         return {
             "reference_logit": cuts.reference,
             "highly_relevant_logit": cuts.highly_relevant,

@@ -29,16 +29,19 @@ REFERENCE_BOUNDS = (-3.5, -0.5)
 MIN_CHUNKS = 50
 """A smaller knowledge base keeps the profile's own cuts: hardly any word of a probe stands in it."""
 
-CHANGED_SHARE = 0.1
-"""Calibrated anew when so much of the knowledge base has changed since."""
+SKETCH_SIZE = 128
+"""How many of the least chunk hashes are kept, to tell how much of a knowledge base is another one by now."""
+
+SAME_SHARE = 0.8
+"""Calibrated anew when less of the chunks of then and now together are the same: about a tenth was replaced."""
 
 
 @dataclass(frozen=True, slots=True)
 class LevelCuts:
     """The log-odds at which levels begin, and what they were found with.
 
-    ``profile`` is the fingerprint of the model's profile, ``chunks`` how many there were then, ``changed`` how many
-    were embedded since, ``calibrated_at`` UTC in ISO 8601.
+    ``profile`` is the fingerprint of the model's profile, ``chunks`` how many there were then and ``sketch`` the least
+    of their hashes, ``calibrated_at`` UTC in ISO 8601.
     """
 
     profile: str
@@ -46,20 +49,16 @@ class LevelCuts:
     highly_relevant: float
     probes: int
     chunks: int
+    sketch: tuple[str, ...]
     calibrated_at: str
-    changed: int = 0
 
     def fit(self, profile: EvidenceProfile) -> bool:
         """Whether they were made with this profile."""
         return self.profile == fingerprint(profile)
 
-    def are_outdated(self, chunks: int) -> bool:
-        """Whether the knowledge base is not the one any more that they were found in."""
-        return max(self.changed, abs(chunks - self.chunks)) > CHANGED_SHARE * self.chunks
-
-    def with_changes(self, embedded: int) -> LevelCuts:
-        """The same after so many more chunks were embedded."""
-        return replace(self, changed=self.changed + embedded)
+    def are_outdated(self, sketch: Sequence[str]) -> bool:
+        """Whether the knowledge base of this sketch is not the one any more that they were found in."""
+        return alike(self.sketch, sketch) < SAME_SHARE
 
     def applied_to(self, profile: EvidenceProfile) -> EvidenceProfile:
         """The profile with these cuts in place of its own."""
@@ -73,9 +72,25 @@ class LevelCuts:
 def read_cuts(stored: str | None) -> LevelCuts | None:
     """Stored cuts; None when there are none, or they are of another version."""
     try:
-        return LevelCuts(**json.loads(stored)) if stored else None
-    except (TypeError, ValueError):
+        values = json.loads(stored) if stored else {}
+        return LevelCuts(
+            profile=str(values["profile"]),
+            reference=float(values["reference"]),
+            highly_relevant=float(values["highly_relevant"]),
+            probes=int(values["probes"]),
+            chunks=int(values["chunks"]),
+            sketch=tuple(map(str, values["sketch"])),
+            calibrated_at=str(values["calibrated_at"]),
+        )
+    except (KeyError, TypeError, ValueError):
         return None
+
+
+def alike(first: Sequence[str], second: Sequence[str]) -> float:
+    """Estimated share of what two sets hold in common, 0 … 1, from the least hashes of each (Broder 1997)."""
+    least = sorted({*first, *second})[:SKETCH_SIZE]
+    common = {*first} & {*second}
+    return sum(each in common for each in least) / len(least) if least else 1.0
 
 
 def fingerprint(profile: EvidenceProfile) -> str:

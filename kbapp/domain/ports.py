@@ -179,6 +179,9 @@ class DocumentRecords(Protocol):
     def documents(self) -> dict[str, DocumentRecord]:
         """All records by relative path, in the order of the paths."""
 
+    def least_hashes(self, count: int) -> tuple[str, ...]:
+        """The least content hashes of the chunks in force, each once: a sketch of what is indexed."""
+
     def document_count(self) -> int:
         """How many documents have chunks in force."""
 

@@ -82,6 +82,9 @@ class Followed(Protocol):
     def follow_keywords(self) -> None:
         """Bring L0 in line with what other processes indexed."""
 
+    def calibrate_levels(self, on_progress: OnProgress | None = None) -> None:
+        """Find where levels begin, when that is due."""
+
     def warm_up(self) -> None:
         """Load what the first search would wait for; ``IndexUnavailable`` when that cannot be had."""
 
@@ -206,11 +209,22 @@ class Follower:
             logger.info("%d changes came without an event: watching anew", len(report.changes))
             self._watch.begin_anew()
             self.notice()  # of what changed since the scan, unseen
+        with suppress(_InterruptedError):
+            self._followed.calibrate_levels(self._show_levels)
 
     def _show_progress(self, progress: IndexProgress) -> None:
         if self._is_stopping:
             raise _StoppedError
         self._status = replace(self._status, indexing=progress)
+
+    def _show_levels(self, progress: IndexProgress) -> None:
+        if self._pending is not None:
+            raise _InterruptedError
+        self._show_progress(progress)
+
+
+class _InterruptedError(Exception):
+    """Leaves a calibration, since files have changed; the next one goes on from there."""
 
 
 class _StoppedError(Exception):

@@ -48,6 +48,12 @@ class GradingInForce:
             return grading
         return replace(grading, profile=cuts.applied_to(grading.profile))
 
+    @property
+    def has_own_profile(self) -> bool:
+        """Whether the profile was made by labels of this knowledge base."""
+        profile = self._grading.profile
+        return isinstance(profile, EvidenceProfile) and profile.has_own_cuts
+
     def cuts(self) -> LevelCuts | None:
         """Where levels begin in this knowledge base; None: where the model's profile says."""
         profile = self._grading.profile

@@ -24,7 +24,7 @@ class Surroundings:
     engine: Callable[[], Engine]
     folders: dict[str, str]
     app_port: Callable[[], AppPort]
-    folder_problems: Callable[[], Iterable[Problem]]
+    settings_problems: Callable[[], Iterable[Problem]]
     index_lock: Callable[[float], AbstractContextManager[None]]
 
 
@@ -51,7 +51,7 @@ class HealthCheck:
     def run(self) -> Health:
         """Compare all stores; one that cannot be read is a problem, never an exception."""
         found = self._compared()
-        problems = (*self._surroundings.folder_problems(), *self._model_problems(), *found.problems)
+        problems = (*self._surroundings.settings_problems(), *self._model_problems(), *found.problems)
         engine = self._surroundings.engine()
         return Health(
             versions=self._surroundings.versions(),
@@ -63,6 +63,7 @@ class HealthCheck:
             consistent=not any(problem.is_difference for problem in problems),
             problems=problems,
             level_cuts=self._grading.cuts(),
+            has_own_profile=self._grading.has_own_profile,
         )
 
     def prune(self) -> int:

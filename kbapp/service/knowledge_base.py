@@ -165,8 +165,15 @@ class KnowledgeBase:
         with self._parts.index_lock(wait_seconds):
             self._parts.indexer.doubt_unseen_changes()
             report = self._parts.indexer.reconcile(on_progress)
-        self._parts.levels.follow(report, on_progress)
+        self.calibrate_levels(on_progress)
         return report
+
+    def calibrate_levels(self, on_progress: OnProgress | None = None) -> None:
+        """Find where levels begin in this knowledge base, when it is not the one any more that they were found in.
+
+        Takes a search for each probe query: seconds. Lookups go on meanwhile.
+        """
+        self._parts.levels.run(on_progress)
 
     def refresh(self, on_progress: OnProgress | None = None) -> IndexReport:
         """Follow what changed in the files since the last time; does not wait.
@@ -177,9 +184,7 @@ class KnowledgeBase:
             IndexUnavailable: the database cannot be used.
         """
         with self._parts.index_lock(0):
-            report = self._parts.indexer.reconcile(on_progress)
-        self._parts.levels.follow(report, on_progress)
-        return report
+            return self._parts.indexer.reconcile(on_progress)
 
     def preview(self, name: str, data: bytes, category: str) -> UploadPreview:
         """What ``upload`` would store, and what is there already; nothing is written.

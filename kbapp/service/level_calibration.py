@@ -9,14 +9,16 @@ from collections.abc import Callable, Sequence
 from kbapp.domain.errors import IndexUnavailable
 from kbapp.domain.hashing import text_hash
 from kbapp.domain.index_state import LEVEL_CUTS_STATE
-from kbapp.domain.level_cuts import MIN_CHUNKS, LevelCuts, cuts_of, fingerprint, read_cuts
+from kbapp.domain.level_cuts import MIN_CHUNKS, SKETCH_SIZE, LevelCuts, cuts_of, fingerprint, read_cuts
 from kbapp.domain.ports import DocumentRecords, Embedder, EmbeddingCache, Vectors
 from kbapp.domain.relevance import EvidenceProfile, RelevanceProfile
 from kbapp.service.clock import now
-from kbapp.service.index_report import IndexProgress, IndexReport, IndexStage, OnProgress
+from kbapp.service.index_report import IndexProgress, IndexStage, OnProgress
 from kbapp.service.vector_search import VectorSearch
 
 logger = logging.getLogger("kbapp.levels")
+
+KEPT_AT_ONCE = 16  # probes that are embedded before their vectors are kept
 
 
 class LevelCalibration:
@@ -39,52 +41,38 @@ class LevelCalibration:
         self._profile = profile
         self._probes = probes
 
-    def follow(self, report: IndexReport, on_progress: OnProgress | None) -> None:
-        """Calibrate when the index that was just brought in line is not the one of the last time.
+    def run(self, on_progress: OnProgress | None) -> None:
+        """Calibrate when what is indexed is not what it was the last time.
 
         What cannot be searched now is left to the next time; a lookup is graded by what there is.
         """
         try:
-            if self._is_due(report):
-                self._calibrate(on_progress)
+            if isinstance(self._profile, EvidenceProfile) and self._is_due(self._profile):
+                self._calibrate(self._profile, on_progress)
         except IndexUnavailable as error:
             logger.warning("levels are not calibrated now: %s", error)
 
-    def _is_due(self, report: IndexReport) -> bool:
-        if not isinstance(self._profile, EvidenceProfile) or self._profile.has_own_cuts:
+    def _is_due(self, profile: EvidenceProfile) -> bool:
+        stored = self._records.state(LEVEL_CUTS_STATE)
+        if profile.has_own_cuts or self._records.chunk_count() < MIN_CHUNKS:
+            if stored:
+                self._records.set_state(LEVEL_CUTS_STATE, "")
             return False
-        if report.chunks < MIN_CHUNKS:
-            return False
-        cuts = read_cuts(self._records.state(LEVEL_CUTS_STATE))
-        if cuts is None or not cuts.fit(self._profile):
-            return True
-        if report.embedded:
-            cuts = cuts.with_changes(report.embedded)
-            self._records.set_state(LEVEL_CUTS_STATE, cuts.to_json())
-        return cuts.are_outdated(report.chunks)
+        cuts = read_cuts(stored)
+        return cuts is None or not cuts.fit(profile) or cuts.are_outdated(self._records.least_hashes(SKETCH_SIZE))
 
-    def _calibrate(self, on_progress: OnProgress | None) -> None:
-        assert isinstance(self._profile, EvidenceProfile)  # noqa: S101 - asked by _is_due
+    def _calibrate(self, profile: EvidenceProfile, on_progress: OnProgress | None) -> None:
         probes = self._probes()
-        vectors = self._known_vectors(probes)
-        known = set(vectors)
+        chunks, sketch = self._records.chunk_count(), self._records.least_hashes(SKETCH_SIZE)
         scores = []
-        for number, probe in enumerate(probes):
-            if on_progress:
-                on_progress(IndexProgress(number, len(probes), "", IndexStage.LEVELS))
-            if probe not in vectors:
-                vectors[probe] = self._embedder.embed_queries([probe])[0]
-            scores.append(self._score(self._profile, probe, vectors[probe]))
-        self._cache.put({_key(probe): vectors[probe] for probe in probes if probe not in known})
+        for start in range(0, len(probes), KEPT_AT_ONCE):
+            part = probes[start : start + KEPT_AT_ONCE]
+            for number, (probe, vector) in enumerate(self._with_vectors(part), start):
+                if on_progress:
+                    on_progress(IndexProgress(number, len(probes), "", IndexStage.LEVELS))
+                scores.append(self._score(profile, probe, vector))
         reference, highly_relevant = cuts_of(scores)
-        cuts = LevelCuts(
-            profile=fingerprint(self._profile),
-            reference=reference,
-            highly_relevant=highly_relevant,
-            probes=len(probes),
-            chunks=self._records.chunk_count(),
-            calibrated_at=now(),
-        )
+        cuts = LevelCuts(fingerprint(profile), reference, highly_relevant, len(probes), chunks, sketch, now())
         self._records.set_state(LEVEL_CUTS_STATE, cuts.to_json())
         logger.info(
             "levels begin at log-odds %.2f (REFERENCE) and %.2f (HIGHLY_RELEVANT), by %d probe queries",
@@ -93,9 +81,16 @@ class LevelCalibration:
             len(probes),
         )
 
-    def _known_vectors(self, probes: Sequence[str]) -> dict[str, Vectors]:
-        cached = self._cache.get([_key(probe) for probe in probes])
-        return {probe: cached[_key(probe)] for probe in probes if _key(probe) in cached}
+    def _with_vectors(self, probes: Sequence[str]) -> list[tuple[str, Vectors]]:
+        """The probes with their vectors; what was embedded is kept, so that an interrupted run goes on from there."""
+        vectors = self._cache.get([_key(probe) for probe in probes])
+        missing = [probe for probe in probes if _key(probe) not in vectors]
+        if missing:
+            embedded = self._embedder.embed_queries(missing)
+            fresh = {_key(probe): vector for probe, vector in zip(missing, embedded, strict=True)}
+            self._cache.put(fresh)
+            vectors |= fresh
+        return [(probe, vectors[_key(probe)]) for probe in probes]
 
     def _score(self, profile: EvidenceProfile, probe: str, vector: Vectors) -> float:
         """The best log-odds among what a lookup considers for it."""

@@ -37,7 +37,7 @@ def calibrate_command(
     data = read_label_file(file) if file else None
     settings = corpus_settings(options, corpus)
     with open_knowledge_base(settings) as kb:
-        refresh(kb)
+        refresh(kb, with_levels=True)
         calibration = _calibration(kb, file, data)
         written = kb.write_profile(calibration.profile) if is_applied else None
     values: dict[str, JsonValue] = {**calibration.to_dict(), "applied": str(written) if written else None}

@@ -33,7 +33,7 @@ def eval_command(options: Options, file: Path, corpus: Path | None, as_json: boo
     data = read_label_file(file)
     settings = corpus_settings(options, corpus)
     with open_knowledge_base(settings) as kb:
-        refresh(kb)
+        refresh(kb, with_levels=True)
         try:
             outcomes = evaluate(kb, read_labels(decode_markdown(data), kb))
         except UserError as error:

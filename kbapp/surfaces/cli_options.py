@@ -54,11 +54,16 @@ pass_options = click.make_pass_decorator(Options)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON value on stdout.")
 
 
-def refresh(kb: KnowledgeBase) -> None:
-    """Follow the files before answering; when that cannot be now, answer from what is there and say so."""
+def refresh(kb: KnowledgeBase, *, with_levels: bool = False) -> None:
+    """Follow the files before answering; when that cannot be now, answer from what is there and say so.
+
+    ``with_levels``: calibrate the levels when that is due; else only after the first index, which takes long anyway.
+    """
     try:
         with ProgressLine("indexing") as progress:
             report = kb.refresh(progress.show)
+            if with_levels or (report.embedded and kb.level_cuts is None):
+                kb.calibrate_levels(progress.show)
     except IndexUnavailable as error:
         click.echo(f"the index is not refreshed: {error}", err=True)
         return

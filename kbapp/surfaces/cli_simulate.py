@@ -44,7 +44,7 @@ def simulate_command(options: Options, file: Path, executor: str, policy: str | 
     settings = _with_policy(options.settings(), policy)
     with open_knowledge_base(settings) as kb:
         worker = open_executor(ExecutorKind(executor), kb, settings)
-        refresh(kb)
+        refresh(kb, with_levels=True)
         shelf = Shelf(kb.base_folder, {record.path for record in kb.documents()})
         report = simulate(tasks, worker, shelf, _progress(len(tasks)))
     print_values(as_json, report.to_dict(), lambda: plain(_text(report)))

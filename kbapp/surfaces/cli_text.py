@@ -140,7 +140,7 @@ def health_text(health: Health) -> str:
 def _levels_text(health: Health) -> str:
     cuts = health.level_cuts
     if cuts is None:
-        return "as the model's profile says"
+        return "by your own profile (retrieval.profile)" if health.has_own_profile else "as the model's profile says"
     return (
         f"REFERENCE from log-odds {cuts.reference:.2f}, HIGHLY_RELEVANT from {cuts.highly_relevant:.2f},"
         f" by {cuts.probes} probe queries on {cuts.calibrated_at[:10]}"

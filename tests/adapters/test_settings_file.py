@@ -68,3 +68,31 @@ def test_every_share_comes_back_as_it_was(tmp_path_factory: pytest.TempPathFacto
     file = tmp_path_factory.mktemp("settings") / "kbapp.yaml"
     SettingsFile(file).write({NAME: value, "retrieval.normalization.highly-relevant-threshold": 1.0})
     assert reference_of(file) == value
+
+
+def test_a_file_of_comments_alone_keeps_them(tmp_path: Path) -> None:
+    file = tmp_path / "kbapp.yaml"
+    file.write_text("# 我们的设置\n# llm:\n#   api-key: abc\n", encoding="utf-8")
+    SettingsFile(file).write({NAME: 0.3})
+    assert file.read_text(encoding="utf-8").startswith("# 我们的设置\n# llm:\n#   api-key: abc\nretrieval:\n")
+    assert reference_of(file) == 0.3
+
+
+def test_a_private_file_stays_private_and_a_link_stays_a_link(tmp_path: Path) -> None:
+    real, link = tmp_path / "real.yaml", tmp_path / "kbapp.yaml"
+    real.write_text("llm:\n  api-key: abc\n", encoding="utf-8")
+    real.chmod(0o600)
+    link.symlink_to(real)
+    SettingsFile(link).write({NAME: 0.3})
+    assert link.is_symlink()
+    assert real.stat().st_mode & 0o777 == 0o600
+    assert reference_of(real) == 0.3
+
+
+def test_a_read_only_file_is_named_and_left_as_it_is(tmp_path: Path) -> None:
+    file = tmp_path / "kbapp.yaml"
+    file.write_text("# ours\n", encoding="utf-8")
+    file.chmod(0o444)
+    with pytest.raises(UserError, match="read-only; nothing has changed"):
+        SettingsFile(file).write({NAME: 0.3})
+    assert file.read_text(encoding="utf-8") == "# ours\n"

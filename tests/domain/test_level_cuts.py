@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import math
 
 import pytest
@@ -11,7 +12,9 @@ from kbapp.domain.level_cuts import (
     HIGHLY_RELEVANT_SHARE,
     REFERENCE_BOUNDS,
     REFERENCE_SHARE,
+    SKETCH_SIZE,
     LevelCuts,
+    alike,
     cuts_of,
     fingerprint,
     read_cuts,
@@ -19,7 +22,8 @@ from kbapp.domain.level_cuts import (
 from kbapp.domain.relevance import CandidateEvidence, EvidenceProfile, Thresholds
 
 PROFILE = EvidenceProfile("x", True, -30.0, 30.0, 6.0, -4.0, 2.0, 0.5, 1.0, -1.0, 1.0, 2.5)
-CUTS = LevelCuts(fingerprint(PROFILE), -2.0, 0.5, 500, 1000, "2026-11-30T10:00:00.000+00:00")
+SKETCH = tuple(f"{number:04d}" for number in range(100))
+CUTS = LevelCuts(fingerprint(PROFILE), -2.0, 0.5, 500, 1000, SKETCH, "2026-11-30T10:00:00.000+00:00")
 scores = st.lists(st.floats(-20, 20) | st.just(-math.inf), min_size=1, max_size=300)
 
 
@@ -64,7 +68,7 @@ def test_g5_a_profile_with_cuts_begins_its_levels_there() -> None:
     profile = CUTS.applied_to(PROFILE)
     evidence = CandidateEvidence(0.2, 20.0, 10.0, 0.0, 2)
     at_cut = CUTS.applied_to(PROFILE).logit(evidence)
-    moved = LevelCuts(CUTS.profile, at_cut - 1, at_cut, 1, 1, "").applied_to(PROFILE)
+    moved = LevelCuts(CUTS.profile, at_cut - 1, at_cut, 1, 1, (), "").applied_to(PROFILE)
     assert (profile.reference_logit, profile.highly_relevant_logit) == (-2.0, 0.5)
     assert moved.similarity(evidence, Thresholds()) == 0.75
     assert CUTS.fit(PROFILE)
@@ -72,10 +76,27 @@ def test_g5_a_profile_with_cuts_begins_its_levels_there() -> None:
 
 
 @pytest.mark.parametrize(
-    ("chunks", "embedded", "outdated"),
-    [(1000, 0, False), (1100, 100, False), (1101, 0, True), (899, 0, True), (1000, 101, True)],
+    ("kept", "new", "outdated"),
+    [(100, 0, False), (95, 5, False), (100, 20, False), (85, 15, True), (100, 40, True), (0, 0, True)],
 )
-def test_g5_cuts_are_outdated_once_a_tenth_of_the_knowledge_base_has_changed(
-    chunks: int, embedded: int, outdated: bool
+def test_g5_cuts_are_outdated_once_a_tenth_of_the_knowledge_base_was_replaced(
+    kept: int, new: int, outdated: bool
 ) -> None:
-    assert CUTS.with_changes(embedded).are_outdated(chunks) is outdated
+    now = [*SKETCH[:kept], *(f"{number:04d}x" for number in range(new))]
+    assert CUTS.are_outdated(now) is outdated
+
+
+HASHES = st.sets(st.integers(0, 10**9).map("{:010d}".format), max_size=300)
+
+
+@given(HASHES, HASHES)
+def test_alike_is_a_share_the_same_both_ways_and_whole_for_equal_sets(first: set[str], second: set[str]) -> None:
+    one, other = sorted(first)[:SKETCH_SIZE], sorted(second)[:SKETCH_SIZE]
+    assert 0 <= alike(one, other) == alike(other, one) <= 1
+    assert alike(one, one) == 1
+
+
+def test_stored_cuts_of_a_wrong_type_are_none() -> None:
+    stored = json.loads(CUTS.to_json())
+    for name in ("reference", "probes", "sketch"):
+        assert read_cuts(json.dumps(stored | {name: None})) is None

@@ -18,7 +18,7 @@ from kbapp.service.follower import (
     Pending,
     due_at,
 )
-from kbapp.service.index_report import ChangeKind, DocumentChange, IndexProgress, IndexReport, OnProgress
+from kbapp.service.index_report import ChangeKind, DocumentChange, IndexProgress, IndexReport, IndexStage, OnProgress
 from tests.knowledge import document, open_for_test, write_documents
 from tests.waiting import wait_until
 
@@ -35,7 +35,7 @@ class FakeBase:
 
     def __init__(self, *outcomes: IndexReport | Exception) -> None:
         self.outcomes = list(outcomes)
-        self.refreshes = self.follows = self.warm_ups = 0
+        self.refreshes = self.follows = self.warm_ups = self.calibrations = 0
         self.gate = threading.Event()
         self.gate.set()
 
@@ -49,6 +49,9 @@ class FakeBase:
 
     def follow_keywords(self) -> None:
         self.follows += 1
+
+    def calibrate_levels(self, on_progress: OnProgress | None = None) -> None:
+        self.calibrations += 1
 
     def warm_up(self) -> None:
         self.warm_ups += 1
@@ -247,6 +250,26 @@ class EmbeddingBase(FakeBase):
 def test_s2_progress_is_shown_and_a_stop_does_not_wait_for_the_rest() -> None:
     with following(EmbeddingBase()) as follower:
         wait_until(lambda: follower.status.indexing == IndexProgress(1, 2, "api/x.md"))
+
+
+class CalibratingBase(FakeBase):
+    """Calibrates without end the first time."""
+
+    def calibrate_levels(self, on_progress: OnProgress | None = None) -> None:
+        super().calibrate_levels()
+        assert on_progress is not None
+        while self.calibrations == 1:
+            on_progress(IndexProgress(1, 2, "", IndexStage.LEVELS))
+
+
+def test_g5_a_change_of_the_files_interrupts_the_calibration_of_levels_which_is_tried_again() -> None:
+    base = CalibratingBase()
+    with following(base) as follower:
+        wait_until(lambda: follower.status.indexing == IndexProgress(1, 2, "", IndexStage.LEVELS))
+        follower.notice()
+        wait_until(lambda: (base.refreshes, base.calibrations) == (2, 2))
+        wait_until(lambda: follower.status.indexing is None)
+        assert follower.status.problem is None
 
 
 def test_s2_a_knowledge_base_follows_until_it_is_closed(tmp_path: Path) -> None:

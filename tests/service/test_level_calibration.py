@@ -17,6 +17,7 @@ from kbapp.domain.level_cuts import MIN_CHUNKS
 from kbapp.domain.relevance import RelevanceLevel
 from kbapp.domain.row_evidence import row_evidence
 from kbapp.probes import probe_queries
+from kbapp.service import level_calibration
 from kbapp.service.index_report import IndexProgress, IndexStage
 from kbapp.service.knowledge_base import KnowledgeBase
 from kbapp.service.lookup import LookupRequest
@@ -93,15 +94,59 @@ def test_g5_an_unchanged_or_hardly_changed_knowledge_base_is_not_calibrated_agai
         first = kb.level_cuts
         kb.reindex()
         assert kb.level_cuts == first
-        write_chunks(tmp_path, 2, name="ops/b.md")
+        write_documents(tmp_path / "knowledge_base", {"ops/b.md": document("新增", "新", "一段新的说明")})
         kb.reindex()
-        assert first is not None
+        assert kb.level_cuts == first
+
+
+def test_g5_another_knowledge_base_is_calibrated_also_when_every_vector_was_cached(tmp_path: Path) -> None:
+    write_chunks(tmp_path, MIN_CHUNKS)
+    other = {"ops/a.md": document("别的", "别", "\n\n".join(f"## 节 {n}\n\n红烧肉第 {n} 种做法" for n in range(60)))}
+    base = tmp_path / "knowledge_base"
+    with opened(tmp_path) as kb:
+        kb.reindex()
+        first = kb.level_cuts
+        write_documents(base, other)
+        kb.reindex()
+        second = kb.level_cuts
+        write_chunks(tmp_path, MIN_CHUNKS)
+        kb.reindex()
+        third = kb.level_cuts
+    assert first is not None
+    assert second is not None
+    assert third is not None
+    assert replace(third, calibrated_at="") == replace(first, calibrated_at="")
+    assert second.sketch != first.sketch
+
+
+def test_g5_a_knowledge_base_that_shrinks_below_fifty_chunks_forgets_its_cuts(tmp_path: Path) -> None:
+    write_chunks(tmp_path, MIN_CHUNKS)
+    with opened(tmp_path) as kb:
+        kb.reindex()
         assert kb.level_cuts is not None
-        assert kb.level_cuts.calibrated_at == first.calibrated_at
-        write_chunks(tmp_path, MIN_CHUNKS, name="ops/c.md")
-        kb.refresh()
+        write_chunks(tmp_path, 3)
+        kb.reindex()
+        assert kb.level_cuts is None
+
+
+def test_g5_an_interrupted_calibration_goes_on_from_where_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(level_calibration, "KEPT_AT_ONCE", 2)
+    write_chunks(tmp_path, MIN_CHUNKS)
+    embedder = Counting()
+
+    def stop_at_the_third(progress: IndexProgress) -> None:
+        if progress.stage is IndexStage.LEVELS and progress.done == 2:
+            raise KeyboardInterrupt
+
+    with opened(tmp_path, embedder) as kb:
+        with pytest.raises(KeyboardInterrupt):
+            kb.reindex(stop_at_the_third)
+        assert kb.level_cuts is None
+        kb.reindex()
         assert kb.level_cuts is not None
-        assert kb.level_cuts.chunks == kb.overview().chunks > first.chunks
+    assert len(embedder.queries) == 4
 
 
 def test_g5_probes_are_embedded_once(tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ def test_g5_a_model_keeps_its_name_whoever_made_the_profile() -> None:
 
 def test_g5_stored_cuts_of_probes_do_not_move_a_profile_that_has_its_own() -> None:
     own = replace(E5_SMALL, has_own_cuts=True)
-    moved = LevelCuts("", reference=-3.0, highly_relevant=1.4, probes=4, chunks=1, calibrated_at="")
+    moved = LevelCuts("", reference=-3.0, highly_relevant=1.4, probes=4, chunks=1, sketch=(), calibrated_at="")
     for profile, expected in ((own, own), (E5_SMALL, moved.applied_to(E5_SMALL))):
         stored = replace(moved, profile=fingerprint(profile)).to_json()
         grading = GradingInForce(profile, Thresholds(), NoSettingsFile(), stored.strip)
@@ -108,3 +108,9 @@ def test_g5_a_profile_that_cannot_grade_is_refused_by_name(name: str, value: str
 
 def test_g5_the_settings_hold_every_value_of_a_profile() -> None:
     assert set(NAMES) == Settings.load(environ={}).retrieval.profile.model_dump().keys() - {"model"}
+
+
+def test_doctor_says_that_a_profile_of_another_model_is_left_out(tmp_path: Path) -> None:
+    with open_for_test(tmp_path, retrieval__profile__model="another:model") as kb:
+        problems = [item.problem for item in kb.health().problems]
+    assert any("retrieval.profile is of the model another:model" in problem for problem in problems)
