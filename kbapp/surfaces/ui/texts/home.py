@@ -52,8 +52,8 @@ TEXTS: dict[str, tuple[str, str]] = {
         "在 ERR_TIMEOUT 之后提问：该文档本会话已提供过，不再重复返回。",
     ),
     "home.why.domain_block": (
-        "Asked after the connection pool: another document, but this domain has already answered the same words.",
-        "在“数据库连接池配置”之后提问：虽是另一份文档，但同一领域已就此给过答案。",
+        "Asked after the Spring data source: another document, but this domain has already answered the same words.",
+        "在“Spring 数据源配置”之后提问：虽是另一份文档，但同一领域已就此给过答案。",
     ),
     "home.why.own": ("A keyword of your own documents.", "来自你自己文档的关键词。"),
     "home.new_session": ("New session", "新会话"),
@@ -80,7 +80,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "home.model": ("Embedding model", "向量模型"),
     "home.profile.calibrated": ("calibrated", "已校准"),
     "home.profile.probes": (
-        "levels calibrated for this knowledge base by {count} probe queries on {day}",
+        "Levels calibrated for this knowledge base by {count} probe queries on {day}",
         "等级已用 {count} 条探测查询按本知识库校准（{day}）",
     ),
     "home.profile.provisional": (
