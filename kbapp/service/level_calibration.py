@@ -95,6 +95,8 @@ class LevelCalibration:
     def _score(self, profile: EvidenceProfile, probe: str, vector: Vectors) -> float:
         """The best log-odds among what a lookup considers for it."""
         outcome = self._search.search(probe, vector=vector)
+        if outcome.full_text_problem:
+            raise IndexUnavailable(outcome.full_text_problem)  # scores without words would put the cuts too low
         considered = outcome.candidates[: outcome.top_k]
         return max((profile.logit(candidate.evidence) for candidate in considered), default=-math.inf)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import kbapp.bootstrap as bootstrap
+from kbapp.adapters.full_text import FullTextIndex
 from kbapp.adapters.profiles import E5_SMALL
 from kbapp.domain.errors import IndexUnavailable
 from kbapp.domain.level_cuts import MIN_CHUNKS
@@ -195,6 +196,20 @@ def test_g5_what_cannot_be_searched_now_is_said_and_calibrated_the_next_time(
         assert kb.level_cuts is None
         kb.reindex()
         assert kb.level_cuts is not None
+
+
+def test_g5_without_full_text_nothing_is_calibrated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def unavailable(*_: object) -> list[object]:
+        raise IndexUnavailable("full text is gone")
+
+    write_chunks(tmp_path, MIN_CHUNKS)
+    with opened(tmp_path) as kb, caplog.at_level(logging.WARNING, "kbapp.levels"):
+        monkeypatch.setattr(FullTextIndex, "search", unavailable)
+        kb.reindex()
+        assert kb.level_cuts is None
+    assert "levels are not calibrated now: full text is gone" in caplog.text
 
 
 def test_g5_the_shipped_bank_has_three_hundred_probes_in_both_languages_and_none_twice() -> None:
