@@ -59,7 +59,7 @@ def test_a_call_that_is_marked_wrong_stands_on_the_page_with_its_card(open_tab: 
     wait_until(lambda: app.select("SELECT verdict FROM feedback") == [("wrong-level",)])
     go_to(tab, AppPage.EVALUATION)
     marked = tab.locator(".st-key-evaluation_marked")
-    counts = marked.locator("tr", has_text="wrong level").locator("td")
+    counts = marked.locator("tr", has_text="wrong level").first.locator("td")  # the table of marks follows
     expect(counts).to_have_text(["1", "1"])
     expect(marked.get_by_role("columnheader", name="PRECISE")).to_be_visible()
     marked.locator(".dvn-scroller").click(position=FIRST_ROW)
