@@ -24,6 +24,7 @@ from kbapp.adapters.invocation_log import InvocationLog
 from kbapp.adapters.keyword_index import KeywordIndex
 from kbapp.adapters.milvus_engine import EngineStatus, LocalEngine, RemoteEngine
 from kbapp.adapters.milvus_index import MilvusIndex
+from kbapp.adapters.milvus_server import server_index
 from kbapp.adapters.profiles import is_calibrated_for, profile_for, profile_name
 from kbapp.adapters.settings_file import SettingsFile
 from kbapp.adapters.telemetry_summary import CallStatistics
@@ -55,6 +56,7 @@ from kbapp.service.lookup import Lookup, LookupOptions
 from kbapp.service.overview import OverviewReader
 from kbapp.service.previews import Previews
 from kbapp.service.repeated_lines import RepeatedLines
+from kbapp.service.server_copy import ServerCopy
 from kbapp.service.sessions import Sessions
 from kbapp.service.telemetry import Telemetry
 from kbapp.service.vector_search import SearchOptions, VectorSearch
@@ -197,6 +199,19 @@ def open_knowledge_base(
                 probes=_probes,
             ),
             index_lock=index_lock,
+            server_copy=ServerCopy(
+                records=records,
+                cache=cache,
+                model_id=embedder.model_id,
+                open_server=partial(
+                    server_index,
+                    token=settings.milvus.token.get_secret_value(),
+                    state_dir=settings.state_folder,
+                    model=embedder,
+                    base_folder=folder.name,
+                ),
+                index_lock=index_lock,
+            ),
             open_watch=partial(_open_watch, folder),
             follow_options=FollowOptions(settings.watch.debounce_seconds, settings.watch.reconcile_seconds),
             closers=(telemetry.close, search.close, vectors.close, database.close),

@@ -77,3 +77,12 @@ def failure_reason(error: Exception) -> str:
     text = details() if callable(details) else getattr(error, "message", None)
     lines = str(text or error).strip().splitlines() or [type(error).__name__]
     return lines[0][:_SENTENCE_CHARACTERS].rstrip(".")
+
+
+def is_token_refused(error: Exception) -> bool:
+    """Whether a Milvus server does not accept the token; pymilvus hides that behind a failure to connect."""
+    import grpc
+
+    return grpc.StatusCode.UNAUTHENTICATED in (
+        failure_code(cause) for cause in (error, error.__cause__) if isinstance(cause, Exception)
+    )

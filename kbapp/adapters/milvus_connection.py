@@ -14,6 +14,7 @@ from kbapp.adapters.milvus_client import (
     MilvusLimits,
     failure_code,
     failure_reason,
+    is_token_refused,
     milvus_failures,
     open_client,
 )
@@ -165,6 +166,9 @@ class MilvusConnection:
 
     def _unavailable(self, error: Exception) -> IndexUnavailable:
         status = self._engine.status()
+        if is_token_refused(error):
+            sentence = f"The Milvus server at {status.uri} refuses the token: set milvus.token to one that it accepts."
+            return IndexUnavailable(sentence)
         where = f"at {status.uri}" if status.uri else "in the state folder"
         holder = f" (process {status.owner_pid})" if status.owner_pid else ""
         return IndexUnavailable(f"The vector index {where}{holder} did not answer: {failure_reason(error)}.")

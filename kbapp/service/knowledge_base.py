@@ -42,6 +42,7 @@ from kbapp.service.overview import Overview, OverviewReader
 from kbapp.service.previews import Previews, UploadPreview
 from kbapp.service.profile_settings import profile_settings
 from kbapp.service.ranking import Ranking
+from kbapp.service.server_copy import CopyReport, ServerCopy
 from kbapp.service.sessions import Sessions
 from kbapp.service.telemetry import Telemetry
 from kbapp.service.vector_search import SearchOutcome
@@ -71,6 +72,7 @@ class Parts:
     settings_file: SettingsFile
     levels: LevelCalibration
     index_lock: IndexLock
+    server_copy: ServerCopy
     open_watch: OpenWatch
     follow_options: FollowOptions
     closers: Sequence[Callable[[], None]]
@@ -174,6 +176,17 @@ class KnowledgeBase:
         Takes a search for each probe query: seconds. Lookups go on meanwhile.
         """
         self._parts.levels.run(on_progress)
+
+    def copy_to_server(
+        self, uri: str, on_progress: OnProgress | None = None, *, wait_seconds: float = 3600
+    ) -> CopyReport:
+        """Have the Milvus server at ``uri`` hold what is indexed here, embedding nothing; ``milvus.uri`` stays.
+
+        Raises:
+            UserError: it is no address, or what is here is not ready to be copied; nothing has been written.
+            IndexUnavailable: the server or the database does not answer, or somebody is indexing; a later run goes on.
+        """
+        return self._parts.server_copy.run(uri, on_progress, wait_seconds)
 
     def refresh(self, on_progress: OnProgress | None = None) -> IndexReport:
         """Follow what changed in the files since the last time; does not wait.

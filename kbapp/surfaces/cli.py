@@ -19,6 +19,7 @@ from kbapp.surfaces import (
     cli_documents,
     cli_eval,
     cli_mcp,
+    cli_server_copy,
     cli_session,
     cli_simulate,
     cli_telemetry,
@@ -60,10 +61,16 @@ def main(ctx: click.Context, root: Path | None, state_dir: Path | None, config: 
 
 
 @main.command()
+@click.option(
+    "--to", "uri", metavar="URI", help="Instead, copy what is indexed to the Milvus server at http(s)://HOST:PORT."
+)
 @json_option
 @pass_options
-def index(options: Options, as_json: bool) -> None:
+def index(options: Options, uri: str | None, as_json: bool) -> None:
     """Bring the indexes in line with the documents."""
+    if uri is not None:
+        cli_server_copy.copy_to_server(options, uri, as_json=as_json)
+        return
     with options.open() as kb, ProgressLine("indexing") as progress:
         report = kb.reindex(progress.show)
     if not report.documents:
