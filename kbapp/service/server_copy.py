@@ -108,12 +108,12 @@ class ServerCopy:
         pending = [record.path for record in records if record.status is DocumentStatus.PENDING]
         if pending:
             raise UserError(
-                f"{_counted(len(pending), 'document')} still to be indexed ({pending[0]}): run `kbapp index`"
+                f"{_counted(len(pending), 'document')} still to be indexed ({pending[0]}): run `kbapp index` first"
             )
         failed = [record for record in records if record.status is DocumentStatus.FAILED]
         if failed and not self._records.chunk_count():
             first = f"{failed[0].path}: {failed[0].error}"
-            raise UserError(f"no document could be indexed ({first}): mend the cause and run `kbapp index`")
+            raise UserError(f"no document could be indexed ({first}): mend the cause and run `kbapp index` first")
         return failed
 
     def _with_vectors(
