@@ -1,117 +1,133 @@
-"""How long a start takes until L0 answers when nothing has changed, imports excluded (S1, N).
+"""How long a start takes until L0 answers, how long nothing-has-changed takes, and whole commands of the terminal.
 
-    python benchmarks/start.py [--documents 1000] [--repeats 5] [--profile] [--json]
+    python benchmarks/start.py [--scale tiny|quick|full] [--work FOLDER] [--json]
 
-Documents are made up, with frontmatter and sections as people write them. Seconds, median of the repeats:
-
-read_and_hash: the raw counterpart, every file opened by its known path, read and hashed;
-load_keywords: `open_knowledge_base`, after which L0 answers; no_change: the reconcile that follows and finds nothing.
+In process, imports excluded: ``cold`` has no state folder yet, ``unchanged`` finds that of the last start. From the
+start of the process: ``python -c`` that opens and looks one keyword up, ``kbapp lookup``, ``import kbapp`` and
+``kbapp --help``, each beside ``python -c pass``.
 """
 
 from __future__ import annotations
 
-import argparse
-import cProfile
 import hashlib
-import json
-import logging
-import pstats
-import random
-import statistics
-import tempfile
-import time
-from collections.abc import Callable, Sequence
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
-import numpy as np
+from measure import Options, Row, Target, interleaved, milliseconds, row, run_group
+from prepared import CALIBRATED_CHUNKS, indexed, opened, with_documents
 
-from kbapp.bootstrap import open_knowledge_base
-from kbapp.domain.ports import Vectors
-from kbapp.settings import Settings
+from kbapp.adapters.document_files import DocumentFiles
 
-WORDS = "支付 网关 超时 重试 限流 熔断 缓存 队列 索引 连接池 证书 部署 回滚 监控 告警 日志 幂等 对账 配额 鉴权".split()
-FOLDERS = ("api", "domain", "guides/部署", "ops", "security", "troubleshooting/数据库", "")
-
-
-class FixedEmbedder:
-    """The same vector for every text: what embedding costs is not asked here."""
-
-    model_id = "fixed:8"
-    dimension = 8
-
-    def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        rows = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        rows[:, 0] = 1.0
-        return rows
-
-    embed_passages = embed_queries
-
-
-def write_documents(root: Path, count: int) -> None:
-    some = random.Random(1)
-    for number in range(count):
-        name = f"{some.choice(WORDS)}-{number:05}.md" if number % 2 else f"note-{number:05}.md"
-        file = root / FOLDERS[number % len(FOLDERS)] / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        keywords = [f"ERR_{number:05}", *some.sample(WORDS, 4)]
-        title = "".join(some.sample(WORDS, 2)) + f" {number}"
-        sections = "\n\n".join(f"## {some.choice(WORDS)} {part}\n\n{sentence(some)}" for part in range(4))
-        head = (
-            f"title: {title}\nkeywords: [{', '.join(keywords)}]\nsummary: {sentence(some)[:60]}\nowner: team-{number}"
-        )
-        file.write_text(f"---\n{head}\n---\n\n# {title}\n\n{sections}\n", encoding="utf-8")
+DOCUMENTS = {
+    "tiny": (20, 50, 100),
+    "quick": (250, 500, 1_000, 2_000),
+    "full": (1_000, 5_000, 10_000, 20_000),
+}
+INDEXED_CHUNKS = {"tiny": (100,), "quick": (1_000, 2_000, 5_000, 10_000), "full": (2_000, 5_000, 10_000, 50_000)}
+PROCESS_CHUNKS = {"tiny": 100, "quick": 5_000, "full": 5_000}
+TARGET_DOCUMENTS = 1_000
+SEMANTIC = "how to recover after the leader is lost"
+OPEN_AND_LOOK_UP = """
+import sys
+from pathlib import Path
+from kbapp import Settings, open_knowledge_base
+folder = Path(sys.argv[1])
+named = {"knowledge.base-path": str(folder / "knowledge_base"), "state-dir": str(folder / "state")}
+with open_knowledge_base(Settings.load(environ={}, overrides=named)) as kb:
+    assert kb.lookup(sys.argv[2]).primary
+"""
 
 
-def sentence(some: random.Random) -> str:
-    return "，".join("".join(some.choices(WORDS, k=4)) for _ in range(12)) + "。"
+def opening(options: Options) -> Iterator[Row]:
+    """``open_knowledge_base`` beside reading and parsing the entries of all files."""
+    for count in DOCUMENTS[options.scale]:
+        folder = with_documents(options, count, whole_sections=True)
+        files = DocumentFiles(folder / "knowledge_base")
+        paths = [file.relative_to(folder / "knowledge_base").as_posix() for file in sorted(folder.rglob("*.md"))]
+
+        def read_and_parse(_: int, files: DocumentFiles = files, paths: list[str] = paths) -> None:
+            for path in paths:
+                files.read_entry(path)
+
+        def start(_: int, folder: Path = folder) -> None:
+            with opened(folder) as kb:
+                assert kb.entries()
+
+        def cold_start(number: int, folder: Path = folder, start=start) -> None:
+            shutil.rmtree(folder / "state", ignore_errors=True)
+            start(number)
+
+        ways = {"unchanged": start, "cold": cold_start, "raw": read_and_parse}
+        times = interleaved(ways, range(options.repeats), warm_up=1)
+        raw = ("read and parse", times["raw"])
+        for kind in ("cold", "unchanged"):
+            bound = Target("p50", 250) if count == TARGET_DOCUMENTS else None
+            yield row(f"start until L0 answers, {kind}", (count, "documents"), "ms", times[kind], raw=raw, target=bound)
 
 
-def seconds(call: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
+def no_change(options: Options) -> Iterator[Row]:
+    """``refresh`` and ``reindex`` of an index where nothing has changed, beside reading and hashing all files."""
+    for chunks in INDEXED_CHUNKS[options.scale]:
+        folder = indexed(options, chunks)
+        files = sorted((folder / "knowledge_base").rglob("*.md"))
+
+        def read_and_hash(_: int, files: list[Path] = files) -> None:
+            for file in files:
+                hashlib.sha256(file.read_bytes()).digest()
+
+        with opened(folder) as kb:
+            report = kb.refresh()
+            ways = {"refresh": lambda _, kb=kb: kb.refresh(), "raw": read_and_hash}
+            times = interleaved(ways, range(3 * options.repeats), warm_up=1)
+            whole = [milliseconds(kb.reindex) for _ in range(options.repeats)] if chunks <= CALIBRATED_CHUNKS else []
+        bound = Target("p50", 150) if len(files) == TARGET_DOCUMENTS else None
+        size, raw = (len(files), "documents"), ("read and hash", times["raw"])
+        note = f"{report.embedded} embedded, {len(report.changes)} changed"
+        yield row("no change, refresh", size, "ms", times["refresh"], raw=raw, target=bound, note=note)
+        if whole:
+            yield row("no change, kbapp index (compares Milvus too)", size, "ms", whole, raw=raw)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--documents", type=int, default=1_000)
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--profile", action="store_true", help="where the time of a start goes")
-    parser.add_argument("--json", action="store_true")
-    options = parser.parse_args()
-    logging.disable(logging.WARNING)
-    with tempfile.TemporaryDirectory() as folder:
-        root = Path(folder) / "knowledge_base"
-        write_documents(root, options.documents)
-        folders = {"knowledge.base-path": str(root), "state-dir": str(Path(folder) / "state")}
-        settings = Settings.load(environ={}, overrides=folders)
-        with open_knowledge_base(settings, embedder=FixedEmbedder()) as kb:
-            kb.reindex()
-        figures = measure(root, settings, options.repeats)
-        if options.profile:
-            profile(settings)
-    print(json.dumps(figures) if options.json else "\n".join(f"{name:16}{value}" for name, value in figures.items()))
+def processes(options: Options) -> Iterator[Row]:
+    """Whole commands, each beside an interpreter that does nothing."""
+    folder = indexed(options, PROCESS_CHUNKS[options.scale])
+    with opened(folder) as kb:
+        keyword = next(entry.keywords[0] for entry in kb.entries() if entry.keywords)
+    python, kbapp = [sys.executable], [sys.executable, "-m", "kbapp"]
+    state = ["--root", str(folder / "knowledge_base"), "--state-dir", str(folder / "state")]
+    commands = {
+        "python -c pass": [*python, "-c", "pass"],
+        "import kbapp": [*python, "-c", "import kbapp"],
+        "from kbapp import open_knowledge_base": [*python, "-c", "from kbapp import open_knowledge_base"],
+        "kbapp --help": [*kbapp, "--help"],
+        "process: open, look a keyword up": [*python, "-c", OPEN_AND_LOOK_UP, str(folder), keyword],
+        "process: kbapp lookup KEYWORD": [*kbapp, *state, "lookup", keyword],
+        "process: kbapp lookup SEMANTIC (loads model and engine)": [*kbapp, *state, "lookup", SEMANTIC],
+    }
+    targets = {
+        "import kbapp": Target("more", 250),
+        "from kbapp import open_knowledge_base": Target("more", 250),
+        "kbapp --help": Target("more", 150),
+        "process: open, look a keyword up": Target("p50", 700),
+    }
+    ways = {name: partial(run, command, options.work) for name, command in commands.items()}
+    times = interleaved(ways, range(options.repeats), warm_up=1)
+    raw = ("python -c pass", times.pop("python -c pass"))
+    documents = len(list((folder / "knowledge_base").rglob("*.md")))
+    for name, values in times.items():
+        yield row(name, (documents, "documents"), "ms", values, raw=raw, target=targets.get(name))
 
 
-def measure(root: Path, settings: Settings, repeats: int) -> dict[str, float | int]:
-    files = sorted(root.rglob("*.md"))
-    raw, load, no_change = [], [], []
-    for _ in range(repeats):
-        raw.append(seconds(lambda: [hashlib.sha256(file.read_bytes()).digest() for file in files]))
-        start = time.perf_counter()
-        with open_knowledge_base(settings, embedder=FixedEmbedder()) as kb:
-            load.append(time.perf_counter() - start)
-            no_change.append(seconds(kb.refresh))
-    medians = {"read_and_hash": raw, "load_keywords": load, "no_change": no_change}
-    return {"documents": len(files)} | {name: round(statistics.median(times), 3) for name, times in medians.items()}
-
-
-def profile(settings: Settings) -> None:
-    profiler = cProfile.Profile()
-    with profiler, open_knowledge_base(settings, embedder=FixedEmbedder()) as kb:
-        kb.refresh()
-    pstats.Stats(profiler).sort_stats("tottime").print_stats(25)
+def run(command: list[str], folder: Path, _: int) -> None:
+    """Outside of the checkout, so that ``kbapp`` is the one that is measured, whichever that is."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("KBAPP_")}
+    subprocess.run(command, check=True, cwd=folder, env=environment, capture_output=True)
 
 
 if __name__ == "__main__":
-    main()
+    run_group((opening, no_change, processes), __doc__)
