@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,13 +13,14 @@ from click.testing import CliRunner, Result
 from kbapp.domain.documents import FileProblem
 from kbapp.service.server_copy import CopyReport
 from kbapp.surfaces.cli import main
-from kbapp.surfaces.cli_server_copy import copy_text
+from kbapp.surfaces.cli_server_copy import copy_text, copy_values
 from tests.embedding import TinyEmbedder
 from tests.embedding_server import serve_embedder
 from tests.knowledge import document, write_documents
 from tests.processes.milvus_processes import milvus_server
 
 Run = Callable[..., Result]
+SCALING = Path(__file__).parents[2] / "docs/scaling.md"
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +89,12 @@ def test_a_copy_that_cannot_be_is_one_line_on_stderr_and_status_1(run: Run, uri:
     assert (result.exit_code, result.stdout) == (1, "")
     assert words in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_the_document_on_scaling_shows_the_json_of_a_copy() -> None:
+    shown = re.findall(r"\$ kbapp index --to \S+ --json\n(\{.*?\n\})\n", SCALING.read_text(encoding="utf-8"), re.DOTALL)
+    report = CopyReport("", "", 0, 0, 0, consistent=True, failed=(), seconds=0.0)
+    assert [list(json.loads(text)) for text in shown] == [list(copy_values(report))]
 
 
 def test_a_copy_that_does_not_hold_together_says_so_and_text_from_files_is_plain() -> None:
