@@ -54,15 +54,15 @@ class FailingNowAndThen:
         return self._embedder.embed_passages(texts)
 
 
-def real_rows(root: Path) -> list[list[Invocation]]:
-    """The rows of one session after the other, each oldest first."""
+def real_rows(root: Path, embedder: Embedder | None = None) -> list[list[Invocation]]:
+    """The rows of one session after the other, each oldest first; by default with the bundled model."""
     sessions = [json.loads(line)["steps"] for line in TASKS.read_text(encoding="utf-8").splitlines()]
     queries = [json.loads(line)["query"] for line in QUERIES.read_text(encoding="utf-8").splitlines()]
     chance = random.Random(7)
     while queries:
         size = min(len(queries), chance.choice((1, 1, 2, 3, 3, 4, 6)))
         sessions.append([*(queries.pop() for _ in range(size)), *chance.sample(NOWHERE, chance.choice((0, 0, 1, 2)))])
-    embedder = FailingNowAndThen(open_embedder(EmbeddingOptions(default_model())))
+    embedder = FailingNowAndThen(embedder or open_embedder(EmbeddingOptions(default_model())))
     with tempfile.TemporaryDirectory() as state:
         folders = {"knowledge.base-path": str(root.absolute()), "state-dir": state}
         with open_knowledge_base(Settings.load(environ={}, overrides=folders), embedder=embedder) as kb:
@@ -101,9 +101,11 @@ def varied_rows(templates: list[list[Invocation]], count: int, days: float, seed
 
 
 def fill(state: Path, rows: Iterator[Invocation]) -> None:
-    log = InvocationLog(Database(state / DATABASE_FILE))
+    database = Database(state / DATABASE_FILE)
+    log = InvocationLog(database)
     for row in rows:
         log.record(row)
+    database.close()
 
 
 def _varied(row: Invocation, invocation_id: str, session: str, moment: datetime, slower: float) -> Invocation:
