@@ -1,4 +1,4 @@
-.PHONY: run test check format lock torch-test browser-test bench clean
+.PHONY: run test check format lock torch-test browser-test bench bench-full clean
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -25,11 +25,12 @@ torch-test: $(VENV)-torch/installed
 browser-test: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -o addopts="--strict-markers --strict-config -ra" tests/browser $(ARGS)
 
+# Results go to benchmarks/results/, the table to benchmarks/README.md. ARGS="--against COMMIT" measures that commit, too.
 bench: $(VENV)/installed-dev
-	$(BIN)/python benchmarks/l0.py --entries 1000
-	$(BIN)/python benchmarks/start.py
-	$(BIN)/python benchmarks/lookup.py
-	$(BIN)/python benchmarks/memory.py
+	$(BIN)/python benchmarks/bench.py $(ARGS)
+
+bench-full: $(VENV)/installed-dev
+	$(BIN)/python benchmarks/bench.py --scale full $(ARGS)
 
 format: $(VENV)/installed-dev
 	$(BIN)/ruff check --fix .

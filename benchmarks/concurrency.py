@@ -23,7 +23,7 @@ from pathlib import Path
 
 from corpora import SEED, real_source
 from lookup import LITE, REPLICA
-from measure import Options, Row, row, run_group
+from measure import Options, Row, Target, row, run_group
 from prepared import has_replica, indexed, opened
 
 from kbapp.domain.lookup_result import LookupResult
@@ -195,10 +195,16 @@ def concurrency(options: Options) -> Iterator[Row]:
 def rows_of(name: str, threads: int, idle: Tally, busy: Tally) -> Iterator[Row]:
     size, raw = (threads, "threads"), "nothing changes"
     rates = [[len(each.milliseconds) / each.seconds] for each in (busy, idle)]
-    yield row(f"lookups while 50 documents change, {name}", size, "/s", rates[0], raw=(raw, rates[1]), note=busy.note)
+    yield row(f"lookups while 50 documents change, {name}", size, "/s", rates[0], raw=(raw, rates[1]))
+    none = Target("p50", 0)
+    yield row(f"wrong answers of them, {name}", size, "answers", [wrong(busy)], target=none, note=busy.note)
     yield row(
         f"one of them, {name}", size, "ms", busy.milliseconds, raw=(raw, idle.milliseconds), note=first_error(busy)
     )
+
+
+def wrong(tally: Tally) -> int:
+    return len(tally.errors) + tally.stale + tally.mixed
 
 
 def first_error(tally: Tally) -> str | None:

@@ -63,14 +63,17 @@ class Change:
     @property
     def ratio(self) -> float:
         """New over old."""
+        if self.old == 0:
+            return 1.0 if self.new == 0 else math.inf
         return self.new / self.old
 
     @property
     def verdict(self) -> str:
         """Whether the two differ by more than the same commit differs from itself."""
-        if abs(self.ratio - 1) <= self.noise or abs(1 / self.ratio - 1) <= self.noise:
+        least, most = sorted((self.old, self.new))
+        if most <= least * (1 + self.noise):
             return "="
-        is_better = (self.ratio > 1) == is_more_better(self.unit)
+        is_better = (self.new > self.old) == is_more_better(self.unit)
         return "better" if is_better else "**worse**"
 
 
