@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from operator import attrgetter
 
 from kbapp.adapters.keyword_guesses import SynonymGroups, find_mistyped
-from kbapp.adapters.keyword_segment import set_bits
 from kbapp.adapters.keyword_snapshot import Held, Snapshot, changed, fresh
 from kbapp.domain.documents import KnowledgeEntry
 from kbapp.domain.keyword_matching import (
+    Assessment,
     KeywordHit,
     KeywordMatch,
     MatchRules,
@@ -22,6 +23,12 @@ from kbapp.domain.keyword_matching import (
     rank_of,
     weigh,
 )
+
+_Assessed = tuple[Assessment, list[int]]
+"""What the same hits of some entries amount to, with the numbers of the entries."""
+
+# A lookup may make thousands of matches, and the constructor of a named tuple takes twice as long.
+_new_match = partial(tuple.__new__, KeywordMatch)
 
 
 class KeywordIndex:
@@ -85,22 +92,37 @@ class KeywordIndex:
 
     def _matches(self, snapshot: Snapshot, query: PreparedQuery, tier: MatchTier, held: Held) -> list[KeywordMatch]:
         weighed = _weighed(held, len(snapshot), self._rules)
-        matches: list[KeywordMatch] = []
+        by_score: defaultdict[float, list[_Assessed]] = defaultdict(list)
         # Many entries are matched by the same keywords: each such group is assessed once.
-        for group, numbers in _groups([numbers for _, numbers in weighed]).items():
-            if assessment := assess(query, [weighed[place][0] for place in set_bits(group)]):
-                score, matched, coverage = assessment
-                matches += [KeywordMatch(snapshot.numbered[n], tier, score, matched, coverage) for n in numbers]
-        matches.sort(key=attrgetter("entry.path"))
-        matches.sort(key=attrgetter("score"), reverse=True)
+        for places, numbers in _groups([numbers for _, numbers in weighed]):
+            if assessment := assess(query, [weighed[place][0] for place in places]):
+                by_score[assessment.score].append((assessment, numbers))
+        matches: list[KeywordMatch] = []
+        for score in sorted(by_score, reverse=True):
+            matches += _by_path(snapshot, tier, by_score[score])
         return matches
+
+
+def _by_path(snapshot: Snapshot, tier: MatchTier, groups: Sequence[_Assessed]) -> list[KeywordMatch]:
+    """The matches of these groups, which have one score."""
+    entries = snapshot.numbered
+    matches = [
+        _new_match((entries[number], tier, score, matched, coverage))
+        for (score, matched, coverage), numbers in groups
+        for number in numbers
+    ]
+    # The numbers of a group ascend, and so do the paths within a segment.
+    if len(groups) > 1 or snapshot.recent.entries:
+        matches.sort(key=attrgetter("entry.path"))
+    return matches
 
 
 def _weighed(held: Held, entry_count: int, rules: MatchRules) -> list[tuple[KeywordHit, list[int]]]:
     """The hits by rank; a keyword is as frequent as all its matching spellings together."""
-    frequency: Counter[tuple[str, bool]] = Counter()
-    for found, numbers in held:
-        frequency[found.key, found.matched.is_title] += len(numbers)
+    frequency: dict[tuple[str, bool], int] = {}
+    for (matched, key, _, _), numbers in held:
+        term = key, matched.is_title
+        frequency[term] = frequency.get(term, 0) + len(numbers)
     weighed = [
         (weigh(found, frequency[found.key, found.matched.is_title], entry_count, rules), numbers)
         for found, numbers in held
@@ -108,14 +130,23 @@ def _weighed(held: Held, entry_count: int, rules: MatchRules) -> list[tuple[Keyw
     return sorted(weighed, key=lambda pair: rank_of(pair[0]))
 
 
-def _groups(holders: Sequence[Sequence[int]]) -> dict[int, list[int]]:
-    """The entries that have the same hits; bit ``i`` of a key says that they are in ``holders[i]``."""
-    hits_of: dict[int, int] = {}
+def _groups(holders: Sequence[list[int]]) -> Iterator[tuple[Sequence[int], list[int]]]:
+    """Each set of places in ``holders`` with the numbers that stand in these and no others, ascending as they do."""
+    seen: set[int] = set()
+    repeated: set[int] = set()
+    for numbers in holders:
+        repeated.update(seen.intersection(numbers))
+        seen.update(numbers)
+    places_of: dict[int, tuple[int, ...]] = dict.fromkeys(sorted(repeated), ())
     for place, numbers in enumerate(holders):
-        bit = 1 << place
-        for number in numbers:
-            hits_of[number] = hits_of.get(number, 0) | bit
-    groups: defaultdict[int, list[int]] = defaultdict(list)
-    for number, hits in hits_of.items():
-        groups[hits].append(number)
-    return groups
+        if repeated.isdisjoint(numbers):
+            yield (place,), numbers
+            continue
+        if alone := [number for number in numbers if number not in repeated]:
+            yield (place,), alone
+        for number in repeated.intersection(numbers):
+            places_of[number] += (place,)
+    groups: defaultdict[tuple[int, ...], list[int]] = defaultdict(list)
+    for number, places in places_of.items():
+        groups[places].append(number)
+    yield from groups.items()

@@ -3,7 +3,7 @@
 A *term* is a keyword or a title in one spelling, its *key* is what all spellings have in common. What can stand in flat
 arrays does, since objects would take several times the memory.
 
-Keywords are looked for in a query by hashing: at each place the next two characters say which lengths are worth a look.
+Keywords are looked for in a query by hashing: at each place the next characters say which lengths are worth a look.
 Aho-Corasick (ahocorasick_rs) is faster by some microseconds, but takes more memory, a second per 200,000 keywords to
 build, and the interpreter's lock all that time, which stops every lookup.
 """
@@ -11,13 +11,15 @@ build, and the interpreter's lock all that time, which stops every lookup.
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, chain
 
 import numpy as np
+import numpy.typing as npt
 
+from kbapp.adapters.character_pairs import PairPlaces, PairSet
 from kbapp.adapters.word_list import WordList
 from kbapp.domain.documents import KnowledgeEntry
 from kbapp.domain.keyword_matching import (
@@ -28,8 +30,11 @@ from kbapp.domain.keyword_matching import (
     can_be_contained,
     keys_of,
 )
-from kbapp.domain.keyword_text import camel_cuts, is_word_edge, normal_text, places_within_words, trimmed
+from kbapp.domain.keyword_text import camel_cuts, is_word_edge, letter_runs, normal_text, trimmed
 from kbapp.domain.typos import terms_of
+
+LONG = 6
+"""Patterns from this length on are told apart by so many characters, shorter ones by two (identifiers begin alike)."""
 
 Found = Iterator[tuple[FoundKeyword, list[int]]]
 """Keywords with the numbers of the entries that hold them."""
@@ -55,16 +60,19 @@ class KeywordSegment:
         # Every key ends with a line end, which no key and no query in normal form holds.
         self._keys = "".join([f"{key}\n" for key in keys])
         self._starts = array("I", accumulate((len(key) + 1 for key in keys), initial=0))
-        self._camel_cuts = array("I")
+        self._pairs = PairPlaces(self._keys[: self._starts[self._first_title]])
+        self._is_within_word = _places_within_words(self._keys)
         self.words = WordList(self._collect_words())
         self._patterns, self._terms_of_pattern = _patterns(keys, self._spellings)
-        self._lengths = _lengths_by_prefix(self._patterns)
+        self._short_lengths = _lengths_by_prefix([key for key in self._patterns if 2 <= len(key) < LONG], 2)
+        self._long_lengths = _lengths_by_prefix([key for key in self._patterns if len(key) >= LONG], LONG)
+        self._beginnings = PairSet({prefix[:2] for prefix in chain(self._short_lengths, self._long_lengths)})
 
     def exact(self, query: PreparedQuery) -> Found:
         """The terms that are the query."""
         pattern = self._patterns.get(query.key)
         for term in () if pattern is None else self._terms_of_pattern[pattern]:
-            yield self._found(term, MatchTier.EXACT, len(query.key), query.letters)
+            yield self._found(term, query.key, MatchTier.EXACT, len(query.key), query.letters)
 
     def contained(self, query: PreparedQuery) -> Found:
         """The terms that stand in the query, from word edge to word edge."""
@@ -76,7 +84,7 @@ class KeywordSegment:
         for term, places in covered.items():
             key = self._key(term)
             if can_be_contained(key, is_title=term >= self._first_title):
-                yield self._found(term, MatchTier.CONTAINED, len(key), places & query.letters)
+                yield self._found(term, key, MatchTier.CONTAINED, len(key), places & query.letters)
 
     def holders_of_word(self, word: str) -> Iterator[list[int]]:
         """Who holds the terms that have this one of ``words``; slow, since it reads all keys."""
@@ -88,11 +96,12 @@ class KeywordSegment:
             position = self._starts[term + 1] - 1
 
     def _collect_words(self) -> set[str]:
-        """The words of all terms; notes the camel-case cuts of the keywords on the way."""
+        """The words of all terms; on the way, words are cut where their camel-case parts begin."""
         words = set(terms_of(self._keys))
         for term in range(self._first_title):
             if cuts := camel_cuts(self._spellings[term]):
-                self._camel_cuts.extend([self._starts[term] + cut for cut in cuts])
+                for cut in cuts:
+                    self._is_within_word[self._starts[term] + cut] = False
                 words.update(terms_of(self._key(term), cuts))
         return words
 
@@ -101,31 +110,34 @@ class KeywordSegment:
 
     def _occurrences(self, text: str) -> Iterator[tuple[int, int, int]]:
         """Start, end and pattern wherever a pattern stands in the text from word edge to word edge."""
-        within_words = places_within_words(text)
-        for start in range(len(text)):
-            lengths = self._lengths.get(text[start : start + 2])
-            if lengths and start not in within_words:
-                for length in lengths:
+        short, long, patterns = self._short_lengths.get, self._long_lengths.get, self._patterns.get
+        for start in self._beginnings.places_in(text):
+            if is_word_edge(text, start):
+                for length in chain(short(text[start : start + 2], ()), long(text[start : start + LONG], ())):
                     end = start + length
-                    pattern = self._patterns.get(text[start:end])
-                    if pattern is not None and end <= len(text) and end not in within_words:
+                    pattern = patterns(text[start:end])
+                    if pattern is not None and end <= len(text) and is_word_edge(text, end):
                         yield start, end, pattern
 
     def partial(self, query: PreparedQuery) -> Found:
         """The keywords of which the query is a part, from word-part edge to word-part edge; the shortest first."""
-        length, stop = len(query.key), self._starts[self._first_title]
-        position = self._starts[bisect_left(range(self._first_title), length, key=lambda term: len(self._key(term)))]
-        while (position := self._keys.find(query.key, position, stop)) >= 0:
-            if self._is_part_edge(position) and self._is_part_edge(position + length):
+        part, next_start = query.key, 0
+        for position in self._between_part_edges(self._pairs.candidates(part), len(part)):
+            if position >= next_start and self._keys.startswith(part, position):
                 term = bisect_right(self._starts, position) - 1
-                yield self._found(term, MatchTier.PARTIAL, length, query.letters)
-                position = self._starts[term + 1]
-            else:
-                position += 1
+                next_start = self._starts[term + 1]
+                yield self._found(term, self._key(term), MatchTier.PARTIAL, len(part), query.letters)
 
-    def _found(self, term: int, tier: MatchTier, length: int, covered: int) -> tuple[FoundKeyword, list[int]]:
+    def _between_part_edges(self, places: npt.NDArray[np.intp], length: int) -> list[int]:
+        """Those of the places that are edges of word parts, and that have another edge at the length behind them."""
+        is_within_word = np.frombuffer(self._is_within_word, np.uint8)
+        places = places[places + length < len(is_within_word)]
+        kept: list[int] = places[is_within_word[places] + is_within_word[places + length] == 0].tolist()
+        return kept
+
+    def _found(self, term: int, key: str, tier: MatchTier, length: int, covered: int) -> tuple[FoundKeyword, list[int]]:
         matched = MatchedKeyword(self._spellings[term], tier, term >= self._first_title)
-        return FoundKeyword(matched, self._key(term), length, covered), self._holders(term)
+        return FoundKeyword(matched, key, length, covered), self._holders(term)
 
     def _holders(self, term: int) -> list[int]:
         if term >= self._first_title:
@@ -134,12 +146,6 @@ class KeywordSegment:
 
     def _key(self, term: int) -> str:
         return self._keys[self._starts[term] : self._starts[term + 1] - 1]
-
-    def _is_part_edge(self, position: int) -> bool:
-        if is_word_edge(self._keys, position):
-            return True
-        nearest = bisect_left(self._camel_cuts, position)
-        return nearest < len(self._camel_cuts) and self._camel_cuts[nearest] == position
 
 
 class _Rows:
@@ -181,6 +187,14 @@ def _collect(entries: Sequence[KnowledgeEntry], texts: Callable[[KnowledgeEntry]
     return _Terms([keys[spelling] for spelling in spellings], spellings, rows)
 
 
+def _places_within_words(text: str) -> bytearray:
+    """For each position whether it is no word edge."""
+    places, inside = bytearray(len(text) + 1), b"\1" * len(text)
+    for start, end in letter_runs(text):
+        places[start + 1 : end] = inside[start + 1 : end]
+    return places
+
+
 def _patterns(keys: Sequence[str], spellings: Sequence[str]) -> tuple[dict[str, int], _Rows]:
     """What is looked for in a query, numbered, with its terms: the keys, and spellings that have spaces within CJK."""
     patterns: dict[str, int] = {}
@@ -194,16 +208,17 @@ def _patterns(keys: Sequence[str], spellings: Sequence[str]) -> tuple[dict[str, 
     return patterns, _Rows(rows, terms)
 
 
-def _lengths_by_prefix(patterns: Iterable[str]) -> dict[str, tuple[int, ...]]:
-    """The lengths of the patterns that begin with the same two characters; equal tuples are one object."""
+def _lengths_by_prefix(patterns: Iterable[str], size: int) -> dict[str, tuple[int, ...]]:
+    """The lengths of the patterns that begin with the same characters; equal tuples are one object."""
     masks: dict[str, int] = {}
     for pattern in patterns:
-        masks[pattern[:2]] = masks.get(pattern[:2], 0) | 1 << len(pattern)
-    lengths = {mask: tuple(set_bits(mask)) for mask in set(masks.values())}
+        prefix = pattern[:size]
+        masks[prefix] = masks.get(prefix, 0) | 1 << len(pattern)
+    lengths = {mask: tuple(_set_bits(mask)) for mask in set(masks.values())}
     return {prefix: lengths[mask] for prefix, mask in masks.items()}
 
 
-def set_bits(number: int) -> Iterator[int]:
+def _set_bits(number: int) -> Iterator[int]:
     """The places of the bits that are set, the lowest first."""
     while number:
         lowest = number & -number

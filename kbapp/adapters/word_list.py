@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 
 import numpy as np
@@ -20,40 +20,47 @@ class WordList:
     """Immutable, hence thread-safe. The words are sorted by length, then by themselves."""
 
     def __init__(self, words: Iterable[str]) -> None:
-        ordered = sorted(set(words), key=_rank)
+        ordered = sorted(set(words), key=lambda word: (len(word), word))
         self._text = "".join(ordered)
         self._starts = array("I", accumulate(map(len, ordered), initial=0))
         self._sets = np.zeros(len(ordered), np.uint32)
         if ordered:
             bits = np.left_shift(np.uint32(1), np.frombuffer(self._text.encode("ascii"), np.uint8) & 31)
             self._sets = np.bitwise_or.reduceat(bits.astype(np.uint32), self._starts[:-1])
+        self._places = _places_by_start(ordered)
 
     def __contains__(self, word: str) -> bool:
-        place = self._place((len(word), word))
-        return place < len(self._sets) and self._word(place) == word
+        places = self._places.get((len(word), word[0]), _NOWHERE)
+        nearest = bisect_left(places, word, key=self._word)
+        return nearest < len(places) and self._word(places[nearest]) == word
 
     def near(self, term: str) -> Iterator[tuple[int, str]]:
         """The words that may be meant by the term, with the number of edits."""
         edits, own = allowed_edits(term), np.uint32(0)
         for character in term:
             own |= np.uint32(1 << (ord(character) & 31))
-        for length in range(len(term) - edits, len(term) + edits + 1):
-            first = self._place((length, term[0]))
-            last = self._place((length, chr(ord(term[0]) + 1)))
-            differing = self._sets[first:last] ^ own
-            for _ in range(2 * edits):
+        for longer in range(-edits, edits + 1):
+            places = self._places.get((len(term) + longer, term[0]), _NOWHERE)
+            differing = self._sets[places.start : places.stop] ^ own
+            # Another character for one changes the set twice; one more or one less does so once.
+            for _ in range(2 * edits - abs(longer)):
                 differing &= differing - np.uint32(1)  # clears the lowest bit that is set
             for place in np.flatnonzero(differing == 0).tolist():
-                word = self._word(first + place)
+                word = self._word(places[place])
                 if count := edits_between(term, word):
                     yield count, word
-
-    def _place(self, rank: tuple[int, str]) -> int:
-        return bisect_left(range(len(self._sets)), rank, key=lambda place: _rank(self._word(place)))
 
     def _word(self, place: int) -> str:
         return self._text[self._starts[place] : self._starts[place + 1]]
 
 
-def _rank(word: str) -> tuple[int, str]:
-    return len(word), word
+_NOWHERE = range(0)
+
+
+def _places_by_start(ordered: Sequence[str]) -> dict[tuple[int, str], range]:
+    """Where the words of one length with one first character stand."""
+    places: dict[tuple[int, str], range] = {}
+    for place, word in enumerate(ordered):
+        start = (len(word), word[0])
+        places[start] = range(places[start].start if start in places else place, place + 1)
+    return places

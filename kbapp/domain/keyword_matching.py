@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import lru_cache
 from typing import NamedTuple
 
 from kbapp.domain.documents import KnowledgeEntry
@@ -22,6 +23,8 @@ LETTER_WEIGHT = 0.4
 
 TITLE_FACTOR = 1.5
 """A matched title counts more than a keyword of the same length and rarity: it names the whole document."""
+
+_BINARY_DIGITS = bytes.maketrans(b"\0\1", b"01")
 
 OVERLAP_SHARE = 0.25
 """What is left of a keyword's weight where longer keywords of the same entry already cover its place in the query."""
@@ -148,8 +151,8 @@ class Assessment(NamedTuple):
 def prepare_query(query: str) -> PreparedQuery:
     """The query in normal form."""
     text = normal_text(query)
-    bits = "".join(["1" if character.isalnum() else "0" for character in reversed(text)])
-    return PreparedQuery(text, squeezed(trimmed(text)), int(bits or "0", 2))
+    bits = bytes(map(str.isalnum, reversed(text))).translate(_BINARY_DIGITS)
+    return PreparedQuery(text, squeezed(trimmed(text)), int(bits or b"0", 2))
 
 
 def keys_of(keywords: Iterable[str]) -> dict[str, str]:
@@ -170,7 +173,7 @@ def can_be_contained(key: str, *, is_title: bool) -> bool:
     """
     if is_title:
         return cjk_count(key) >= 4 or word_count(key) >= 2
-    return len(key) >= 2 and letter_count(key) >= 1
+    return len(key) >= 2 and any(map(str.isalnum, key))
 
 
 def can_be_partial(key: str) -> bool:
@@ -185,13 +188,18 @@ def weigh(found: FoundKeyword, frequency: int, entry_count: int, rules: MatchRul
     that is part of a keyword counts by its own length, and the less, the more of the keyword it leaves out.
     """
     rarity = math.log(1 + (entry_count - frequency + 0.5) / (frequency + 0.5))
-    cjk = cjk_count(found.key)
-    length = cjk * CJK_WEIGHT + (letter_count(found.key) - cjk) * LETTER_WEIGHT
-    weight = length * (found.length / len(found.key)) ** 2 * rarity
+    weight = _spoken_length(found.key) * (found.length / len(found.key)) ** 2 * rarity
     if found.matched.is_title:
         return KeywordHit(found, weight * TITLE_FACTOR, is_common=False)
     is_frequent = frequency > rules.common_keyword_share * entry_count
     return KeywordHit(found, weight, is_frequent and entry_count >= rules.common_keyword_min_entries)
+
+
+# The same keywords come again and again.
+@lru_cache(maxsize=4_096)
+def _spoken_length(key: str) -> float:
+    cjk = cjk_count(key)
+    return cjk * CJK_WEIGHT + (letter_count(key) - cjk) * LETTER_WEIGHT
 
 
 def rank_of(hit: KeywordHit) -> tuple[int, float, str]:

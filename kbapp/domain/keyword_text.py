@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 
 from kbapp.domain.tokens import CJK
 
 _CJK_CHARACTER = re.compile(f"[{CJK}]")
-_SPACE_BESIDE_CJK = re.compile(f"(?<=[{CJK}]) (?=[^{CJK}])|(?<=[^{CJK}]) (?=[{CJK}])")
-_SPACE_WITHIN_CJK = re.compile(f"(?<=[{CJK}]) (?=[{CJK}])")
+# The space comes first in these, so that a search jumps from space to space.
+_SPACE_BESIDE_CJK = re.compile(f" (?:(?<=[{CJK}] )(?=[^{CJK}])|(?<=[^{CJK}] )(?=[{CJK}]))")
+_SPACE_WITHIN_CJK = re.compile(f" (?<=[{CJK}] )(?=[{CJK}])")
 LETTER = f"[^\\W_{CJK}]"
 """A pattern of one letter or digit that is not CJK."""
 _WORD = re.compile(f"[{CJK}]{{2,}}|{LETTER}+")
+_LETTER_RUN = re.compile(f"{LETTER}{{2,}}")
 _WITHIN_WORD = re.compile(f"(?<={LETTER})(?={LETTER})")
 # Joiners, direction marks, variation selectors, lone surrogates: nobody sees them, and pasted text is full of them.
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ud800-\udfff\ufe00-\ufe0f\ufeff]")
+_WIDE_SIGNS = dict(zip("，？！：；（）", ",?!:;()", strict=True))
 _QUOTES = "\"'`“”‘’「」『』()[]{}<>【】《》〈〉"
 _SENTENCE_ENDS = "?!。.,;:、…"
 
@@ -42,6 +46,8 @@ def squeezed(text: str) -> str:
 
 def camel_cuts(keyword: str) -> list[int]:
     """Where camel-case parts begin in the keyword's ``match_key``: 10 in ``ConnectionPool``, 4 in ``HTTPServer``."""
+    if not any(map(str.isupper, unicodedata.normalize("NFKC", keyword))):
+        return []
     shaped = squeezed(trimmed(_shape(keyword)))
     if shaped.isupper():
         return []
@@ -60,9 +66,9 @@ def is_word_edge(text: str, position: int) -> bool:
     return not _WITHIN_WORD.match(text, position)
 
 
-def places_within_words(text: str) -> set[int]:
-    """The positions that are no word edges."""
-    return {place.start() for place in _WITHIN_WORD.finditer(text)}
+def letter_runs(text: str) -> Iterator[tuple[int, int]]:
+    """Start and end of each run of letters and digits that are not CJK; no position within one is a word edge."""
+    return (run.span() for run in _LETTER_RUN.finditer(text))
 
 
 def cjk_count(text: str) -> int:
@@ -83,9 +89,17 @@ def word_count(text: str) -> int:
 def _shape(text: str) -> str:
     """The normal form with its case kept."""
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", _INVISIBLE.sub("", text))
+        text = _composed(_INVISIBLE.sub("", text))
     text = " ".join(text.split())
     return _SPACE_BESIDE_CJK.sub("", text) if " " in text else text
+
+
+def _composed(text: str) -> str:
+    """The text in NFKC; since that is slow, first without the signs for which alone most Chinese queries need it."""
+    if not unicodedata.is_normalized("NFKC", text):
+        for wide, narrow in _WIDE_SIGNS.items():
+            text = text.replace(wide, narrow)
+    return unicodedata.normalize("NFKC", text)
 
 
 def _fold(shaped: str) -> str:
