@@ -20,6 +20,7 @@ from kbapp.adapters.embedding_cache import EmbeddingCache
 from kbapp.adapters.environment_checks import app_port, folder_problems
 from kbapp.adapters.full_text import FullTextIndex
 from kbapp.adapters.index_lock import hold_index_lock
+from kbapp.adapters.indexed_vectors import IndexedVectors
 from kbapp.adapters.invocation_log import InvocationLog
 from kbapp.adapters.keyword_index import KeywordIndex
 from kbapp.adapters.milvus_engine import EngineStatus, LocalEngine, RemoteEngine
@@ -28,6 +29,7 @@ from kbapp.adapters.milvus_server import server_index
 from kbapp.adapters.profiles import is_calibrated_for, profile_for, profile_name
 from kbapp.adapters.settings_file import SettingsFile
 from kbapp.adapters.telemetry_summary import CallStatistics
+from kbapp.adapters.vector_replica import VectorReplica
 from kbapp.domain.action_memory import DomainPolicy, RetrievedDocTracker
 from kbapp.domain.chunking import ChunkingOptions
 from kbapp.domain.errors import UserError
@@ -35,7 +37,7 @@ from kbapp.domain.frontmatter import FrontmatterAliases
 from kbapp.domain.health import Engine, Problem
 from kbapp.domain.index_state import LEVEL_CUTS_STATE
 from kbapp.domain.keyword_matching import MatchRules
-from kbapp.domain.ports import Embedder
+from kbapp.domain.ports import Embedder, EmbeddingModel, VectorSearcher
 from kbapp.domain.relevance import EvidenceProfile, HintLanguage, RelevanceProfile, Thresholds
 from kbapp.domain.transcript import ExecutorKind
 from kbapp.probes import probe_queries
@@ -113,10 +115,9 @@ def open_knowledge_base(
     )
     search = VectorSearch(
         embedder=embedder,
-        vectors=vectors,
+        vectors=_searcher(settings, IndexedVectors(vectors, cache), database, embedder),
         full_text=full_text,
         records=records,
-        cache=cache,
         grading=grading,
         options=_search_options(settings),
     )
@@ -287,13 +288,23 @@ def _embedding_options(settings: Settings) -> EmbeddingOptions:
 
 def _engine(settings: Settings) -> LocalEngine | RemoteEngine:
     uri = settings.milvus.uri
-    if uri.startswith(("http://", "https://")):
+    if _is_remote(settings):
         return RemoteEngine(settings.state_folder, uri, settings.milvus.token.get_secret_value())
     if ":" in uri and not Path(uri).is_absolute():
         raise UserError(f"milvus.uri {uri!r} is no address: write http://{uri} for a server, or name a folder")
     if uri:
         return LocalEngine(settings.project_root / uri)
     return LocalEngine(settings.state_folder)
+
+
+def _searcher(settings: Settings, indexed: IndexedVectors, database: Database, model: EmbeddingModel) -> VectorSearcher:
+    if _is_remote(settings) or not settings.milvus.read_replica:
+        return indexed
+    return VectorReplica(database, model, indexed)
+
+
+def _is_remote(settings: Settings) -> bool:
+    return settings.milvus.uri.startswith(("http://", "https://"))
 
 
 def _search_options(settings: Settings) -> SearchOptions:

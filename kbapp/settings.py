@@ -52,6 +52,7 @@ class MilvusSettings(Group):
 
     uri: str = Field("", description="`http(s)://…`: a Milvus server; a folder for Milvus Lite; empty: `state-dir`")
     token: SecretStr = Field(SecretStr(""), description="`user:password` or API key of a Milvus server")
+    read_replica: bool = Field(True, description="search Milvus Lite's vectors in memory; a server is always asked")
 
 
 class EmbeddingSettings(Group):

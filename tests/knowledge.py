@@ -21,7 +21,7 @@ def write_documents(root: Path, documents: Mapping[str, str | bytes]) -> None:
 
 def settings_for(tmp_path: Path, **overrides: str) -> Settings:
     """Settings with all folders under ``tmp_path``; in names ``__`` stands for a dot, ``_`` for a dash."""
-    (tmp_path / "knowledge_base").mkdir(exist_ok=True)
+    (tmp_path / "knowledge_base").mkdir(parents=True, exist_ok=True)
     named = {name.replace("__", ".").replace("_", "-"): value for name, value in overrides.items()}
     folders = {"knowledge.base-path": str(tmp_path / "knowledge_base"), "state-dir": str(tmp_path / "state")}
     return Settings.load(environ={}, overrides=folders | named)

@@ -11,6 +11,7 @@ from kbapp.adapters.database import Database
 from kbapp.adapters.full_text import text_row
 from kbapp.domain.documents import (
     Chunk,
+    ChunkPlace,
     DocumentRecord,
     DocumentStatus,
     StoredChunk,
@@ -80,16 +81,23 @@ class DocumentRecords:
 
     def chunks(self, chunk_ids: Sequence[str]) -> dict[str, StoredChunk]:
         """The chunks in force among these ids; one that is not in force is left out."""
-        found: dict[str, StoredChunk] = {}
+        return {row["id"]: _chunk(row) for row in self._rows_of(_CHUNK_COLUMNS, chunk_ids)}
+
+    def places(self, chunk_ids: Sequence[str]) -> dict[str, ChunkPlace]:
+        """Where the chunks in force among these ids stand; quicker than reading their texts."""
+        rows = self._rows_of("chunk.id, file_path, chunk.content_hash", chunk_ids)
+        return {chunk_id: ChunkPlace(_path(source), content_hash) for chunk_id, source, content_hash in rows}
+
+    def _rows_of(self, columns: str, chunk_ids: Sequence[str]) -> list[sqlite3.Row]:
+        found: list[sqlite3.Row] = []
         with self._database.read() as connection:
             for start in range(0, len(chunk_ids), _MAX_PARAMETERS):
                 part = list(chunk_ids[start : start + _MAX_PARAMETERS])
-                rows = connection.execute(
-                    f"SELECT {_CHUNK_COLUMNS} FROM chunk JOIN api_document AS d ON d.id = document_id"
+                found += connection.execute(
+                    f"SELECT {columns} FROM chunk JOIN api_document AS d ON d.id = document_id"
                     f" WHERE chunk.id IN ({','.join('?' * len(part))})",
                     part,
                 )
-                found.update((row["id"], _chunk(row)) for row in rows)
         return found
 
     def chunk_ids(self) -> set[str]:

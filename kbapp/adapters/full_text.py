@@ -14,6 +14,7 @@ from kbapp.domain.ports import FullTextHit
 from kbapp.domain.tokens import content_tokens, tokens_of
 
 MAX_QUERY_TOKENS = 200  # the rest of a long query adds little and costs a posting list each
+TIES = 50  # more than tie with the last place: ids are looked up for the best rows only, so ties are settled afterwards
 
 
 class FullTextIndex:
@@ -29,11 +30,13 @@ class FullTextIndex:
             return []
         with self._database.read() as connection:
             rows = connection.execute(
-                "SELECT chunk.id, -bm25(chunk_fts) AS score FROM chunk_fts JOIN chunk ON chunk.row = chunk_fts.rowid"
-                " WHERE chunk_fts MATCH ? ORDER BY bm25(chunk_fts), chunk.id LIMIT ?",
-                (" OR ".join(f'"{token}"' for token in tokens), limit),
+                "SELECT chunk.id, score FROM"
+                " (SELECT rowid AS found, bm25(chunk_fts) AS score FROM chunk_fts WHERE chunk_fts MATCH ?"
+                " ORDER BY score LIMIT ?)"
+                " JOIN chunk ON chunk.row = found ORDER BY score, chunk.id LIMIT ?",
+                (" OR ".join(f'"{token}"' for token in tokens), limit + TIES, limit),
             ).fetchall()
-        return [FullTextHit(row["id"], row["score"]) for row in rows]
+        return [FullTextHit(row["id"], -row["score"]) for row in rows]
 
     def chunk_frequencies(self, tokens: Sequence[str]) -> dict[str, int]:
         """In how many chunks each token stands; a token that stands in none is left out."""

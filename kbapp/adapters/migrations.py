@@ -229,3 +229,42 @@ def similarity_in_details(db: Database) -> None:
         WHERE retrieval_details IS NOT NULL
         """
     )
+
+
+@migrations(name="V015")
+def chunk_changes(db: Database) -> None:
+    """The last changes of ``chunk``, kept by triggers: what holds chunks in memory follows them.
+
+    Also of rows that are written as they were: their vectors may be those of another model now.
+    """
+    db.execute("CREATE TABLE chunk_change (number INTEGER PRIMARY KEY AUTOINCREMENT, chunk_id TEXT NOT NULL)")
+    db.execute(
+        """
+        CREATE TRIGGER chunk_added AFTER INSERT ON chunk
+        BEGIN INSERT INTO chunk_change (chunk_id) VALUES (NEW.id); END
+        """
+    )
+    db.execute(
+        """
+        CREATE TRIGGER chunk_removed AFTER DELETE ON chunk
+        BEGIN INSERT INTO chunk_change (chunk_id) VALUES (OLD.id); END
+        """
+    )
+    db.execute(
+        """
+        CREATE TRIGGER chunk_changed AFTER UPDATE OF content_hash ON chunk
+        BEGIN INSERT INTO chunk_change (chunk_id) VALUES (NEW.id); END
+        """
+    )
+    db.execute(
+        """
+        CREATE TRIGGER chunk_change_limit AFTER INSERT ON chunk_change
+        BEGIN DELETE FROM chunk_change WHERE number <= NEW.number - 10000; END
+        """
+    )
+
+
+@migrations(name="V016")
+def documents_by_state(db: Database) -> None:
+    """Each lookup asks how many documents are pending and how many are indexed."""
+    db.execute("CREATE INDEX api_document_state ON api_document (status, chunk_count)")

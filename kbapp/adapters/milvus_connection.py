@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -32,6 +32,10 @@ class Engine(Protocol):
     @property
     def store(self) -> str:
         """What tells our collections from those of others on the same server."""
+
+    @property
+    def address(self) -> str:
+        """Of a server of others; ``""`` for our own folder."""
 
     def connect(self) -> str:
         """The server's address."""
@@ -79,13 +83,27 @@ class MilvusConnection:
         Raises:
             IndexUnavailable: the server cannot be reached, or refuses.
         """
+        with self._noticed():
+            return self._call(operation)
+
+    def write(self, operation: Callable[[MilvusClient], _T]) -> _T:
+        """``call`` while nobody else writes.
+
+        Raises:
+            IndexUnavailable: as ``call``, or another process keeps on writing.
+        """
+        with self._noticed(), self._engine.exclusive():
+            return self._call(operation)
+
+    @contextmanager
+    def _noticed(self) -> Iterator[None]:
+        """For ``known_status``: how the last call ended."""
         try:
-            answer = self._call(operation)
+            yield
         except IndexUnavailable as error:
             self._problem = str(error)
             raise
         self._problem = None
-        return answer
 
     def known_status(self) -> EngineStatus | None:
         """Where the vectors were at the last call, asking nobody; None: there was no call yet."""

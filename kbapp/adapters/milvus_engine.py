@@ -55,6 +55,7 @@ class LocalEngine:
 
     token = ""
     store = ""
+    address = ""
 
     def __init__(self, state_dir: Path, limits: MilvusLimits | None = None) -> None:
         self._state_dir = state_dir.resolve()
@@ -185,7 +186,7 @@ class RemoteEngine:
 
     def __init__(self, state_dir: Path, uri: str, token: str, limits: MilvusLimits | None = None) -> None:
         self.token = token
-        self._uri = uri
+        self.address = uri
         self._limits = limits or MilvusLimits()
         self._store_file = state_dir.resolve() / STORE_FILE
         self._writers = FileLock(state_dir.resolve() / LOCK_FILE, poll_interval=0.01)
@@ -200,7 +201,7 @@ class RemoteEngine:
 
     def connect(self) -> str:
         """The address as it was set."""
-        return self._uri
+        return self.address
 
     def reconnect(self, lost_uri: str) -> str:
         """The same address."""
@@ -208,7 +209,7 @@ class RemoteEngine:
 
     def is_lost(self, uri: str) -> bool:
         """Never: pymilvus connects again by itself, and there is no other place."""
-        return uri != self._uri
+        return uri != self.address
 
     def fingerprint(self) -> str:
         """A server tells nothing of the kind."""
@@ -217,7 +218,7 @@ class RemoteEngine:
     def status(self, problem: str | None = None) -> EngineStatus:
         """The address, or what is wrong with it."""
         role = EngineRole.REMOTE if problem is None else EngineRole.UNAVAILABLE
-        return EngineStatus(role, self._uri, None, problem)
+        return EngineStatus(role, self.address, None, problem)
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:

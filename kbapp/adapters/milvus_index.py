@@ -57,6 +57,11 @@ class MilvusIndex:
         self._store = ""
         self._is_lite = True
 
+    @property
+    def address(self) -> str:
+        """Of the server; ``""`` for our own folder."""
+        return self._engine.address
+
     def search(self, vector: Vectors, limit: int) -> list[VectorHit]:
         """The nearest chunks of one unit vector ``(dimension,)``, nearest first, ties by chunk id.
 
@@ -82,8 +87,7 @@ class MilvusIndex:
             return
         check_vectors(vectors, len(chunks), self._collection)
         rows = chunk_rows(chunks, vectors, self._base_folder)
-        with self._engine.exclusive():
-            self._connection.call(lambda client: self._upsert(client, rows))
+        self._connection.write(lambda client: self._upsert(client, rows))
 
     def delete(self, chunk_ids: Sequence[str]) -> None:
         """Remove chunks by id; unknown ids are ignored.
@@ -94,8 +98,7 @@ class MilvusIndex:
         ids = sorted({chunk_id for chunk_id in chunk_ids if is_chunk_id(chunk_id)})
         if not ids:
             return
-        with self._engine.exclusive():
-            self._connection.call(lambda client: self._remove(client, ids))
+        self._connection.write(lambda client: self._remove(client, ids))
 
     def chunk_ids(self) -> set[str]:
         """The ids of all chunks held.
@@ -131,14 +134,11 @@ class MilvusIndex:
 
     def other_collections(self) -> tuple[str, ...]:
         """The names of our collections that hold vectors of another model."""
-        return tuple(name for name in self._connection.call(self._our_collections) if name != self._collection.name)
+        return self._connection.call(self._others)
 
     def drop_other_collections(self) -> tuple[str, ...]:
         """Delete the vectors of all other models; the names of what was deleted."""
-        with self._engine.exclusive():
-            names = self.other_collections()
-            self._connection.call(lambda client: self._drop(client, names))
-        return names
+        return self._connection.write(self._drop_others)
 
     def collection_name(self) -> str:
         """The collection that holds the vectors of this model."""
@@ -225,9 +225,14 @@ class MilvusIndex:
         names = [str(name) for name in client.list_collections(timeout=self._seconds)]
         return sorted(name for name in names if is_collection_of(self._collection.store, name))
 
-    def _drop(self, client: MilvusClient, names: Sequence[str]) -> None:
+    def _others(self, client: MilvusClient) -> tuple[str, ...]:
+        return tuple(name for name in self._our_collections(client) if name != self._collection.name)
+
+    def _drop_others(self, client: MilvusClient) -> tuple[str, ...]:
+        names = self._others(client)
         for name in names:
             client.drop_collection(name, timeout=self._seconds)
+        return names
 
     def _models(self, client: MilvusClient) -> tuple[str, ...]:
         found = [client.describe_collection(name, timeout=self._seconds) for name in self._our_collections(client)]

@@ -20,7 +20,7 @@ import numpy as np
 from kbapp.adapters.milvus_client import MilvusClient, milvus_failures
 from kbapp.domain.documents import StoredChunk
 from kbapp.domain.errors import IndexUnavailable
-from kbapp.domain.ports import Vectors
+from kbapp.domain.ports import EmbeddingModel, Vectors
 
 NAME_PREFIX = "chunks_"
 VECTOR_FIELD = "vector"
@@ -183,13 +183,13 @@ def is_chunk_id(chunk_id: str) -> bool:
     return is_plain and 0 < len(chunk_id.encode("utf-8", "replace")) <= ID_BYTES
 
 
-def check_vectors(vectors: Vectors, count: int, collection: ChunkCollection) -> None:
+def check_vectors(vectors: Vectors, count: int, model: EmbeddingModel) -> None:
     """Milvus Lite accepts NaN and any length without a word.
 
     Raises:
         IndexUnavailable: not ``(count, dimension)`` finite unit rows.
     """
-    model_id, dimension = collection.model_id, collection.dimension
+    model_id, dimension = model.model_id, model.dimension
     if vectors.shape != (count, dimension):
         raise IndexUnavailable(
             f"The vector index holds {dimension} numbers per text ({model_id}) and was given an array of the shape "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 GENERAL_DOMAIN = "general"
 
@@ -99,6 +100,13 @@ class Chunk:
     heading_h2: str
     heading_h3: str
     lines: tuple[int, int]
+
+
+class ChunkPlace(NamedTuple):
+    """Of a chunk in force the path of its document and the hash of its embedded text."""
+
+    path: str
+    content_hash: str
 
 
 @dataclass(frozen=True, slots=True)

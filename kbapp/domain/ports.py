@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from kbapp.domain.documents import Document, DocumentRecord, FileScan, KnowledgeEntry, StoredChunk
+from kbapp.domain.documents import ChunkPlace, Document, DocumentRecord, FileScan, KnowledgeEntry, StoredChunk
 from kbapp.domain.invocation import Invocation
 from kbapp.domain.keyword_matching import KeywordMatch
 from kbapp.domain.synonyms import Synonyms
@@ -79,8 +79,25 @@ class VectorDifferences:
         return self.missing | self.repeated - self.orphaned | self.outdated
 
 
+class VectorSearcher(Protocol):
+    """Finds chunks by vector. Thread-safe; may raise ``IndexUnavailable``."""
+
+    def search(self, vector: Vectors, limit: int) -> list[VectorHit]:
+        """At most ``limit`` chunks nearest to one query vector ``(dimension,)``, nearest first, ties by chunk id."""
+
+    def distances(self, vector: Vectors, hashes: Mapping[str, str]) -> dict[str, float]:
+        """The distances of these chunks, as in ``VectorHit``, by id; ``hashes``: of the chunks' texts, by id.
+
+        A chunk whose vector is not at hand is left out.
+        """
+
+
 class VectorIndex(Protocol):
     """L1: the vectors of the chunks. Thread-safe; every method may raise ``IndexUnavailable``."""
+
+    @property
+    def address(self) -> str:
+        """Of the server that holds them: another one holds other rows; ``""`` for our own folder."""
 
     def search(self, vector: Vectors, limit: int) -> list[VectorHit]:
         """At most ``limit`` chunks nearest to one query vector ``(dimension,)``, nearest first, ties by chunk id."""
@@ -202,6 +219,9 @@ class DocumentRecords(Protocol):
 
     def chunks(self, chunk_ids: Sequence[str]) -> dict[str, StoredChunk]:
         """The chunks in force among these ids."""
+
+    def places(self, chunk_ids: Sequence[str]) -> dict[str, ChunkPlace]:
+        """Where the chunks in force among these ids stand."""
 
     def chunk_ids(self) -> set[str]:
         """The ids of all chunks in force."""

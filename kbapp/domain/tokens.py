@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from operator import add
 
 # Han, kana, Hangul and their extensions; Thai and other scripts without spaces are left to the word rule.
 CJK = "\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U000323af"
@@ -41,7 +42,15 @@ def tokens_of(text: str) -> list[str]:
     A run of CJK gives its bigrams, or itself when it is one character long; a word gives itself in lower case and,
     when it has several parts (``ERR_TIMEOUT``, ``connectionPool``, ``a.b-c``), its parts.
     """
-    return [token for run in _RUN.finditer(unicodedata.normalize("NFKC", text)) for token in _tokens_of_run(run)]
+    tokens: list[str] = []
+    for cjk, word in _RUN.findall(unicodedata.normalize("NFKC", text)):
+        if cjk:
+            tokens += _bigrams(cjk)
+        elif word.islower() and word.isascii() and word.isalpha():  # one part
+            tokens.append(word)
+        else:
+            tokens += _tokens_of_word(word)
+    return tokens
 
 
 def content_tokens(text: str) -> list[str]:
@@ -49,23 +58,20 @@ def content_tokens(text: str) -> list[str]:
     return [token for token in dict.fromkeys(tokens_of(text)) if not _only_asks(token)]
 
 
-def _tokens_of_run(run: re.Match[str]) -> Iterator[str]:
-    cjk, word = run.group(1), run.group(2)
-    if cjk:
-        if len(cjk) == 1:
-            yield cjk
-        for start in range(len(cjk) - 1):
-            yield cjk[start : start + 2]
-        return
+def _bigrams(cjk: str) -> Iterable[str]:
+    return map(add, cjk, cjk[1:]) if len(cjk) > 1 else (cjk,)
+
+
+def _tokens_of_word(word: str) -> Iterator[str]:
     # A word may hold CJK behind a separator (`api/支付`), and `\w` holds CJK too.
     for piece in _split_cjk(word):
         if _CJK_RUN.fullmatch(piece):
-            yield from ([piece] if len(piece) == 1 else [piece[i : i + 2] for i in range(len(piece) - 1)])
+            yield from _bigrams(piece)
             continue
-        word = piece.strip("_.-/:@")
-        if word:
-            yield word.lower()
-            parts = [part.lower() for part in _PART.findall(word)]
+        stripped = piece.strip("_.-/:@")
+        if stripped:
+            yield stripped.lower()
+            parts = [part.lower() for part in _PART.findall(stripped)]
             if len(parts) > 1:
                 yield from (part for part in parts if len(part) > 1 or part.isdigit())
 

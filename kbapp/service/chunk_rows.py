@@ -121,7 +121,7 @@ class ChunkRows:
         self._records.set_state(CONSISTENT_STATE, self._sealed_state())
 
     def _sealed_state(self) -> str:
-        return f"{self._model_id} {self._vectors.fingerprint()}"
+        return f"{self._model_id} {self._vectors.address}{self._vectors.fingerprint()}"
 
 
 def _embedded(chunks: Sequence[StoredChunk], passages: PassageVectors) -> Iterator[StoredChunk]:

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
-import numpy as np
-
-from kbapp.domain.documents import StoredChunk
+from kbapp.domain.documents import ChunkPlace, StoredChunk
 from kbapp.domain.errors import IndexUnavailable
 from kbapp.domain.fusion import FusedHit, LegHit, fuse
 from kbapp.domain.index_state import MODEL_STATE, other_model
 from kbapp.domain.ports import (
     DocumentRecords,
     Embedder,
-    EmbeddingCache,
     FullText,
     FullTextHit,
     VectorHit,
-    VectorIndex,
     Vectors,
+    VectorSearcher,
 )
 from kbapp.domain.query_terms import QueryTerms, weigh_terms
 from kbapp.domain.relevance import L1_LEVELS, CandidateEvidence, RelevanceLevel, level_of
@@ -93,6 +91,15 @@ class _Words:
     grading: Grading
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The best candidates; ``is_torn``: the chunks in force were not the same all the while."""
+
+    words: _Words
+    candidates: tuple[Candidate, ...]
+    is_torn: bool
+
+
 class VectorSearch:
     """L1 with full text fused in. Thread-safe as its ports are; close it."""
 
@@ -100,10 +107,9 @@ class VectorSearch:
         self,
         *,
         embedder: Embedder,
-        vectors: VectorIndex,
+        vectors: VectorSearcher,
         full_text: FullText,
         records: DocumentRecords,
-        cache: EmbeddingCache,
         grading: GradingInForce,
         options: SearchOptions,
     ) -> None:
@@ -111,7 +117,6 @@ class VectorSearch:
         self._vectors = vectors
         self._full_text = full_text
         self._records = records
-        self._cache = cache
         self._lexical_leg = ThreadPoolExecutor(thread_name_prefix="kbapp-words")
         self.grading = grading
         self.options = options
@@ -126,26 +131,38 @@ class VectorSearch:
         lexical = self._lexical_leg.submit(self._look_up_words, query)
         vector = self._embedder.embed_queries([query])[0] if vector is None else vector
         embedded = time.perf_counter()
-        vector_hits = self._vectors.search(vector, self.options.candidates)
-        if not vector_hits:
-            self._check_indexed()
-        words = lexical.result()
-        found = [*(hit.chunk_id for hit in vector_hits), *(hit.chunk_id for hit in words.hits)]
-        chunks = self._records.chunks(list(dict.fromkeys(found)))
-        distances = self._distances(vector, vector_hits, chunks)
-        hits = fuse(_leg_hits(vector_hits, words, chunks, distances), words.grading.profile.fusion_weight)
-        best = hits[: self.options.top_k + alternatives]
-        candidates = tuple(_graded(words, hit, chunks[hit.chunk_id], distances[hit.chunk_id]) for hit in best)
+        wanted = self.options.top_k + alternatives
+        found = self._found(vector, lexical.result, wanted)
+        if found.is_torn:
+            found = self._found(vector, partial(self._look_up_words, query), wanted)
         ended = time.perf_counter()
         return SearchOutcome(
-            candidates,
-            words.grading,
+            found.candidates,
+            found.words.grading,
             self.options.top_k,
             (embedded - start) * 1000,
             (ended - embedded) * 1000,
-            words.problem,
-            words.pending,
+            found.words.problem,
+            found.words.pending,
         )
+
+    def _found(self, vector: Vectors, words: Callable[[], _Words], wanted: int) -> _Found:
+        """The best candidates of both legs, graded."""
+        vector_hits = self._vectors.search(vector, self.options.candidates)
+        if not vector_hits:
+            self._check_indexed()
+        lexical = words()
+        found = dict.fromkeys([*(hit.chunk_id for hit in vector_hits), *(hit.chunk_id for hit in lexical.hits)])
+        places = self._records.places(list(found))
+        distances = self._distances(vector, vector_hits, places)
+        hits = fuse(_leg_hits(vector_hits, lexical, places, distances), lexical.grading.profile.fusion_weight)[:wanted]
+        chunks = self._records.chunks([hit.chunk_id for hit in hits])
+        candidates = tuple(
+            _graded(lexical, hit, chunks[hit.chunk_id], distances[hit.chunk_id])
+            for hit in hits
+            if hit.chunk_id in chunks
+        )
+        return _Found(lexical, candidates, is_torn=len(places) < len(found) or len(candidates) < len(hits))
 
     def _check_indexed(self) -> None:
         """No vector at all is an answer for an empty knowledge base only, or for one that is just being indexed."""
@@ -173,17 +190,12 @@ class VectorSearch:
             return [], False, str(error)
 
     def _distances(
-        self, vector: Vectors, vector_hits: Sequence[VectorHit], chunks: Mapping[str, StoredChunk]
+        self, vector: Vectors, vector_hits: Sequence[VectorHit], places: Mapping[str, ChunkPlace]
     ) -> dict[str, float]:
         """Squared L2 distances by chunk id, also of the chunks that full text alone found (Q9)."""
         distances = {hit.chunk_id: hit.distance for hit in vector_hits}
-        missing = [chunk for chunk_id, chunk in chunks.items() if chunk_id not in distances]
-        cached = self._cache.get([chunk.content_hash for chunk in missing]) if missing else {}
-        return distances | {
-            chunk.id: float(np.sum((cached[chunk.content_hash] - vector) ** 2))
-            for chunk in missing
-            if chunk.content_hash in cached
-        }
+        hashes = {chunk_id: place.content_hash for chunk_id, place in places.items() if chunk_id not in distances}
+        return distances | self._vectors.distances(vector, hashes)
 
     def _terms(self, query: str) -> QueryTerms:
         """What the query names; without full text every token weighs the same and none is unknown."""
@@ -197,19 +209,19 @@ class VectorSearch:
 def _leg_hits(
     vector_hits: Sequence[VectorHit],
     words: _Words,
-    chunks: Mapping[str, StoredChunk],
+    places: Mapping[str, ChunkPlace],
     distances: Mapping[str, float],
 ) -> list[LegHit]:
     """What the legs found, as far as it is in force: a hit that SQLite does not know does not exist."""
-    vector_ranks = {hit.chunk_id: rank for rank, hit in enumerate(vector_hits, 1) if hit.chunk_id in chunks}
-    gradable = chunks.keys() & distances.keys()
+    vector_ranks = {hit.chunk_id: rank for rank, hit in enumerate(vector_hits, 1) if hit.chunk_id in places}
+    gradable = places.keys() & distances.keys()
     text_ranks = {hit.chunk_id: rank for rank, hit in enumerate(words.hits, 1) if hit.chunk_id in gradable}
     shares = {hit.chunk_id: words.terms.share_of(hit.score) for hit in words.hits} if words.are_fused else {}
     found = dict.fromkeys([*vector_ranks, *text_ranks] if words.are_fused else vector_ranks)
     return [
         LegHit(
             chunk_id=chunk_id,
-            document=chunks[chunk_id].path,
+            document=places[chunk_id].path,
             cosine=1 - distances[chunk_id] / 2,
             text_share=shares.get(chunk_id, 0.0),
             vector_rank=vector_ranks.get(chunk_id),

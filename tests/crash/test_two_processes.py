@@ -44,7 +44,7 @@ def folder(tmp_path: Path) -> Path:
 def processes(folder: Path) -> Iterator[tuple[LineProcess, LineProcess]]:
     """The first owns the engine, the second is attached to it."""
     with ExitStack() as stack:
-        first, second = (stack.enter_context(line_process("crash_worker", str(folder))) for _ in range(2))
+        first, second = (stack.enter_context(line_process("crash_worker", str(folder), "milvus")) for _ in range(2))
         first.ask("reindex")
         second.ask("refresh")
         assert first.ask("engine") == ["owner", first.pid]
@@ -157,11 +157,26 @@ def test_q7_a_folder_held_by_a_program_that_does_not_share_it_degrades_the_resul
 
     with open_for_test(folder, RefusingEmbedder()) as kb:
         kb.reindex()
-    with MilvusLite(str(folder / "state" / "milvus.db")), line_process("crash_worker", str(folder)) as process:
+    milvus = str(folder / "state" / "milvus.db")
+    with MilvusLite(milvus), line_process("crash_worker", str(folder), "milvus") as process:
         for query in (QUERY, f"{keyword('first')} {keyword('second')}"):
             assert f"is held by process {os.getpid()}" in str(result(process.ask("lookup", query))["degraded"])
         found = result(process.ask("lookup", keyword("first")))
         assert (found["found"], found["degraded"]) == (True, None)
+
+
+def test_s5_the_read_replica_answers_whoever_holds_the_folder(folder: Path) -> None:
+    with ExitStack() as stack:
+        owner = stack.enter_context(line_process("crash_worker", str(folder)))
+        owner.ask("reindex")
+        expected = result(owner.ask("lookup", QUERY))
+        assert expected["supplement"] is not None
+        owner.signal(signal.SIGSTOP)
+        try:
+            other = stack.enter_context(line_process("crash_worker", str(folder)))
+            assert result(other.ask("lookup", QUERY)) == expected
+        finally:
+            owner.signal(signal.SIGCONT)
 
 
 def test_q7_an_owner_that_is_stopped_degrades_results_in_bounded_time_until_it_goes_on(

@@ -57,7 +57,8 @@ COMMANDS: dict[str, Callable[..., object]] = {
 
 def main() -> None:
     logging.disable(logging.CRITICAL)
-    with open_for_test(Path(sys.argv[1]), RefusingEmbedder()) as kb:
+    folder, *searched = sys.argv[1:]  # `milvus`: not the read replica
+    with open_for_test(Path(folder), RefusingEmbedder(), milvus__read_replica=str(searched != ["milvus"])) as kb:
         for line in sys.stdin:
             command, *arguments = json.loads(line)
             say(COMMANDS[command](kb, *arguments))

@@ -53,6 +53,8 @@ class FakeVectors:
         wanted = {chunk.id for chunk in chunks}
         return VectorDifferences(len(self.ids), frozenset(wanted - self.ids), frozenset(self.ids - wanted), NONE, NONE)
 
+    address = ""
+
     def fingerprint(self) -> str:
         return "" if self.is_remote else repr(sorted(self.ids))
 
@@ -169,6 +171,17 @@ def test_a_server_is_compared_when_it_is_doubted(store: Store) -> None:
     store.repair()
     assert store.vectors.compared == 1
     store.rows.doubt_unseen_changes()
+    store.repair()
+    assert store.vectors.compared == 2
+
+
+def test_another_server_is_compared_at_once(store: Store) -> None:
+    store.vectors.is_remote = True
+    store.vectors.address = "http://first:19530"
+    store.repair()
+    store.repair()
+    assert store.vectors.compared == 1
+    store.vectors.address = "http://second:19530"
     store.repair()
     assert store.vectors.compared == 2
 
