@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from kbapp.settings import setting_names
-from kbapp.surfaces.cli import main
+from kbapp.surfaces.cli import COMMANDS, main
 from tests.knowledge import document, write_documents
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -34,7 +34,7 @@ def test_the_readme_holds_no_placeholder() -> None:
 
 
 def test_every_command_is_in_the_readme() -> None:
-    for name in main.commands:
+    for name in COMMANDS:
         assert f"`kbapp {name}" in README, name
 
 
@@ -43,8 +43,8 @@ def test_the_readme_names_no_command_or_option_that_does_not_exist() -> None:
         words = [word for word in shlex.split(line.replace("[", "").replace("]", "")) if not word.isupper()]
         while words and words[0].startswith("--"):
             del words[:2]
-        assert words[0] in main.commands, line
-        options = {option for parameter in main.commands[words[0]].params for option in parameter.opts}
+        assert words[0] in COMMANDS, line
+        options = {option for parameter in COMMANDS[words[0]].load().params for option in parameter.opts}
         assert {word for word in words if word.startswith("--")} <= options, line
 
 
@@ -62,7 +62,7 @@ def test_the_readmes_python_block_runs(
 
 
 def test_help_of_every_command_is_one_sentence_at_least() -> None:
-    for name, command in main.commands.items():
+    for name, command in ((name, command.load()) for name, command in COMMANDS.items()):
         result = CliRunner().invoke(main, [name, "--help"])
         assert result.exit_code == 0
         assert command.help

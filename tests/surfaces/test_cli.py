@@ -1,4 +1,6 @@
 import json
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -6,7 +8,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from kbapp.surfaces.cli import main
+from kbapp.surfaces.cli import COMMANDS, main
 from tests.embedding import TinyEmbedder
 from tests.embedding_server import serve_embedder
 from tests.knowledge import document, write_documents
@@ -259,3 +261,15 @@ def test_the_prompt_follows_the_files_between_two_questions(run: Run, tmp_path: 
 def test_punctuation_around_a_keyword_changes_nothing(run: Run, tmp_path: Path, query: str) -> None:
     write_documents(tmp_path / "docs", {"api/other.md": document("别的", "timeout", "正文。")})
     assert values(run("lookup", query, "--json"))["relevanceLevel"] == "PRECISE"
+
+
+def test_the_help_names_every_command_and_imports_none() -> None:
+    script = (
+        "import sys; from kbapp.surfaces.cli import COMMANDS, main; main(['--help'], standalone_mode=False);"
+        "print(sorted(name for name in sys.modules if name.startswith('kbapp.surfaces.cli_')), 'numpy' in sys.modules)"
+    )
+    output = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    assert output.endswith("[] False\n")
+    for name, command in COMMANDS.items():
+        assert f"  {name}" in output
+        assert command.load().name == name
