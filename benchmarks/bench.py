@@ -159,8 +159,10 @@ def markdown(result: dict[str, object], own: Package) -> str:
 
 
 def sentence(values: object) -> str:
+    """Names and values; those of a group one after the other."""
     assert isinstance(values, dict)
-    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in values.items()) + "."
+    shown = {name: " / ".join(map(str, v.values())) if isinstance(v, dict) else v for name, v in values.items()}
+    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in shown.items()) + "."
 
 
 def write(result: dict[str, object], own: Package, other: Package | None, *, to_readme: bool) -> None:
@@ -189,6 +191,8 @@ def main() -> None:
     parser.add_argument("--against", metavar="COMMIT")
     parser.add_argument("--rounds", type=int, help="runs of each group; default: 1, with --against 2")
     options = parser.parse_args()
+    if options.against and (options.rounds or 2) < 2:
+        parser.error("--against takes two rounds or more: what one commit differs from itself by is the noise")
     work = BUILD / f"work-{os.getpid()}"
     own = Package(git("rev-parse", "--short", "HEAD"), PROJECT, work / "own", is_lenient=False)
     described = {"machine": machine(), "corpus": {}}

@@ -24,7 +24,7 @@ from pathlib import Path
 from corpora import SEED, real_source
 from lookup import LITE, REPLICA
 from measure import Options, Row, Target, row, run_group
-from prepared import has_replica, indexed, opened
+from prepared import has_replica, indexed, opened, warm_up
 
 from kbapp.domain.lookup_result import LookupResult
 from kbapp.service.knowledge_base import KnowledgeBase
@@ -182,7 +182,7 @@ def concurrency(options: Options) -> Iterator[Row]:
         root = folder / "knowledge_base"
         with opened(folder, replica=name == REPLICA) as kb:
             change_all(kb, root, 1, Known())
-            kb.warm_up()
+            warm_up(kb)
             version = 2
             for threads in THREADS[options.scale]:
                 idle = run(kb, root, threads, seconds, 0)

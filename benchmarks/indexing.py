@@ -15,7 +15,7 @@ from pathlib import Path
 
 from corpora import CHUNK_CHARACTERS, SEED, ClusteredEmbedder, Section, real_source, real_space
 from measure import Options, Row, Target, row, run_group
-from prepared import opened, settings_for, with_documents
+from prepared import opened, settings_for, warm_up, with_documents
 
 from kbapp.adapters.embedders import EmbeddingOptions, default_model, open_embedder
 from kbapp.bootstrap import open_knowledge_base
@@ -54,7 +54,7 @@ def with_the_model(options: Options) -> Iterator[Row]:
     counting = Counting(ClusteredEmbedder(real_space()))
     ours, raw, characters = [], [], 0
     with open_knowledge_base(settings_for(folder)) as kb:
-        kb.warm_up()
+        warm_up(kb)
         alone.embed_passages(["once"])
         for number in range(ROUNDS[options.scale]):
             chosen = some.sample(sections, SECTIONS[options.scale])

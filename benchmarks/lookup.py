@@ -27,6 +27,7 @@ from prepared import (
     opened,
     settings_for,
     stored_vectors,
+    warm_up,
 )
 
 from kbapp.bootstrap import DATABASE_FILE, open_knowledge_base
@@ -71,7 +72,7 @@ def both_ways(folder: Path) -> Iterator[tuple[dict[str, KnowledgeBase], Raw]]:
         if has_replica():
             bases[REPLICA] = stack.enter_context(opened(folder, replica=True))
         for kb in bases.values():
-            kb.warm_up()
+            warm_up(kb)
         yield bases, stack.enter_context(raw_parts(folder))
 
 
@@ -98,7 +99,7 @@ def raw_parts(folder: Path) -> Iterator[Raw]:
 
 def wanted_queries(options: Options, kb: KnowledgeBase) -> list[str]:
     """Real ones that come to L1, again and again until there are enough."""
-    asked = [query for query in real_source().queries if kb.unrecorded_lookup(query).invocation.l1_called]
+    asked = [query for query in real_source().queries if kb.explained_lookup(LookupRequest(query))[1].l1_called]
     count = QUERIES[options.scale]
     return (asked * (count // len(asked) + 1))[:count]
 
@@ -156,8 +157,8 @@ def with_embedding(options: Options) -> Iterator[Row]:
     chunks = EMBEDDED_CHUNKS[options.scale]
     folder = indexed(options, chunks)
     with open_knowledge_base(settings_for(folder)) as kb, opened(folder, replica=False) as lite:
-        kb.warm_up()
-        lite.warm_up()
+        warm_up(kb)
+        warm_up(lite)
         embed = kb._parts.embedder.embed_queries
         with raw_parts(folder) as raw:
             ways: dict[str, Callable[[str], object]] = {

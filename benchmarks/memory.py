@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 from urllib.request import urlopen
 
 from corpora import real_source
-from measure import Options, Row, Target, row, rss_mb, run_group
+from measure import Options, ProcessEndedError, Row, Target, row, rss_mb, run_group
 from prepared import indexed
 
 from kbapp.bootstrap import DATABASE_FILE
@@ -46,7 +46,6 @@ named = {"knowledge.base-path": str(folder / "knowledge_base"), "state-dir": str
 with open_knowledge_base(Settings.load(environ={}, overrides=named)) as kb:
     if sys.argv[2] == "index":
         kb.refresh()
-    kb.warm_up()
     for query in sys.argv[3:]:
         kb.lookup(query)
     print("ready", flush=True)
@@ -64,7 +63,7 @@ def bare_process(options: Options) -> Iterator[Row]:
             with started(command, options.work) as process:
                 assert process.stdout is not None
                 if process.stdout.readline().strip() != b"ready":
-                    raise RuntimeError("the process that looks things up ended early")
+                    raise ProcessEndedError("the process that looks things up ended early")
                 memory = settled(process.pid)
             yield row(f"resident, Python process, {kind}", (chunks, "chunks"), "MB", [memory])
         shutil.rmtree(kept, ignore_errors=True)
@@ -207,7 +206,7 @@ def wait_for(condition: Callable[[], bool], process: subprocess.Popen[bytes]) ->
     ends = time.monotonic() + PATIENCE_SECONDS
     while not condition():
         if process.poll() is not None or time.monotonic() > ends:
-            raise RuntimeError("the server ended, or did not become ready: see process.log in the work folder")
+            raise ProcessEndedError("the server ended, or did not become ready: see process.log in the work folder")
         time.sleep(0.2)
 
 

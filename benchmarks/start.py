@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 
 from measure import Options, Row, Target, interleaved, milliseconds, row, run_group
-from prepared import CALIBRATED_CHUNKS, indexed, opened, with_documents
+from prepared import CALIBRATED_CHUNKS, SEMANTIC, indexed, opened, with_documents
 
 from kbapp.adapters.document_files import DocumentFiles
 
@@ -31,7 +31,6 @@ DOCUMENTS = {
 INDEXED_CHUNKS = {"tiny": (100,), "quick": (1_000, 2_000, 5_000, 10_000), "full": (2_000, 5_000, 10_000, 50_000)}
 PROCESS_CHUNKS = {"tiny": 100, "quick": 5_000, "full": 5_000}
 TARGET_DOCUMENTS = 1_000
-SEMANTIC = "how to recover after the leader is lost"
 OPEN_AND_LOOK_UP = """
 import sys
 from pathlib import Path
