@@ -1,11 +1,6 @@
-"""Pairs of neighbouring characters, hashed, so that numpy can deal with a whole text at once.
-
-Different pairs may share a slot: what is found here still has to be compared.
-"""
+"""Where a text may hold a part, by its pairs of neighbouring characters, without reading the text."""
 
 from __future__ import annotations
-
-from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
@@ -18,23 +13,11 @@ _SPREAD = np.uint32(0x9E3779B1)
 """An odd number, so that different characters stay different; products wrap around."""
 
 
-class PairSet:
-    """Some pairs. Immutable, hence thread-safe."""
-
-    def __init__(self, pairs: Iterable[str]) -> None:
-        text = "".join(pairs)
-        self._mask = _mask(len(text))
-        self._known = np.zeros(int(self._mask) + 1, np.bool_)
-        self._known[_slots(text, self._mask)[::2]] = True
-
-    def places_in(self, text: str) -> list[int]:
-        """Where in the text a pair of the set begins, and a few other places."""
-        places: list[int] = self._known[_slots(text, self._mask)].nonzero()[0].tolist()
-        return places
-
-
 class PairPlaces:
-    """Where each pair of neighbours stands in a text. Immutable, hence thread-safe."""
+    """Where each pair of neighbours stands in a text. Immutable, hence thread-safe.
+
+    Pairs are hashed, and different ones may share a slot: what is found here still has to be compared.
+    """
 
     def __init__(self, text: str) -> None:
         self._mask = _mask(len(text))

@@ -15,11 +15,12 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain
+from operator import add
 
 import numpy as np
 import numpy.typing as npt
 
-from kbapp.adapters.character_pairs import PairPlaces, PairSet
+from kbapp.adapters.character_pairs import PairPlaces
 from kbapp.adapters.word_list import WordList
 from kbapp.domain.documents import KnowledgeEntry
 from kbapp.domain.keyword_matching import (
@@ -66,7 +67,8 @@ class KeywordSegment:
         self._patterns, self._terms_of_pattern = _patterns(keys, self._spellings)
         self._short_lengths = _lengths_by_prefix([key for key in self._patterns if 2 <= len(key) < LONG], 2)
         self._long_lengths = _lengths_by_prefix([key for key in self._patterns if len(key) >= LONG], LONG)
-        self._beginnings = PairSet({prefix[:2] for prefix in chain(self._short_lengths, self._long_lengths)})
+        for prefix in self._long_lengths:
+            self._short_lengths.setdefault(prefix[:2], ())
 
     def exact(self, query: PreparedQuery) -> Found:
         """The terms that are the query."""
@@ -111,9 +113,9 @@ class KeywordSegment:
     def _occurrences(self, text: str) -> Iterator[tuple[int, int, int]]:
         """Start, end and pattern wherever a pattern stands in the text from word edge to word edge."""
         short, long, patterns = self._short_lengths.get, self._long_lengths.get, self._patterns.get
-        for start in self._beginnings.places_in(text):
-            if is_word_edge(text, start):
-                for length in chain(short(text[start : start + 2], ()), long(text[start : start + LONG], ())):
+        for start, lengths in enumerate(map(short, map(add, text, text[1:]))):
+            if lengths is not None and is_word_edge(text, start):
+                for length in chain(lengths, long(text[start : start + LONG], ())):
                     end = start + length
                     pattern = patterns(text[start:end])
                     if pattern is not None and end <= len(text) and is_word_edge(text, end):
