@@ -87,6 +87,10 @@ class Indexer:
             IndexUnavailable: the database cannot be used.
         """
         started = time.perf_counter()
+        report = self._reconcile(on_progress)
+        return replace(report, seconds=time.perf_counter() - started)
+
+    def _reconcile(self, on_progress: OnProgress | None) -> IndexReport:
         former_model = self._former_model()
         passages = PassageVectors(self._embedder, self._cache, on_progress)
         self._rows.begin()
@@ -114,7 +118,7 @@ class Indexer:
         unrepaired = self._rows.repair(passages)
         if unrepaired and not any(change.kind is ChangeKind.FAILED for change in changes):
             scan = replace(scan, problems=(*scan.problems, FileProblem("(vector index)", unrepaired)))
-        return self._report(changes, scan, passages.embedded, former_model, time.perf_counter() - started)
+        return self._report(changes, scan, records, passages.embedded, former_model)
 
     def index_document(self, path: str, on_progress: OnProgress | None = None) -> DocumentChange:
         """Index one document as a reconcile would; the next reconcile counts the repeated lines again.
@@ -229,18 +233,19 @@ class Indexer:
         return prepared
 
     def _report(
-        self, changes: Changes, scan: FileScan, embedded: int, former_model: str | None, seconds: float
+        self, changes: Changes, scan: FileScan, records: Records, embedded: int, former_model: str | None
     ) -> IndexReport:
+        if changes:
+            records = self._records.documents()
         touched = {change.path for change in changes if change.kind is not ChangeKind.REMOVED}
-        records = self._records.documents().values()
-        warned = (FileProblem(record.path, record.warning) for record in records if record.warning)
+        warned = (FileProblem(record.path, record.warning) for record in records.values() if record.warning)
         return IndexReport(
             documents=len(scan.paths),
             entries=self._entries.count,
             unchanged=len(scan.paths) - len(touched),
             chunks=self._records.chunk_count(),
             embedded=embedded,
-            seconds=seconds,
+            seconds=0.0,
             changes=tuple(changes),
             problems=scan.problems,
             warnings=(*warned, *self._entries.warnings),
