@@ -113,7 +113,6 @@ def measure(groups: Sequence[str], packages: Sequence[Package], scale: str, roun
 def result_of(own: Package, other: Package | None, scale: str, described: dict[str, object]) -> dict[str, object]:
     result: dict[str, object] = {
         "commit": own.commit,
-        "modified": bool(git("status", "--porcelain", "--", *PACKAGE)),
         "scale": scale,
         "measured": datetime.now(UTC).isoformat(timespec="minutes"),
         **described,
@@ -195,7 +194,11 @@ def main() -> None:
         parser.error("--against takes two rounds or more: what one commit differs from itself by is the noise")
     work = BUILD / f"work-{os.getpid()}"
     own = Package(git("rev-parse", "--short", "HEAD"), PROJECT, work / "own", is_lenient=False)
-    described = {"machine": machine(), "corpus": {}}
+    described = {
+        "modified": bool(git("status", "--porcelain", "--", *PACKAGE)),
+        "machine": machine(),
+        "corpus": {},
+    }
     try:
         with checked_out(options.against, work) as other:
             packages = [own, other] if other else [own]

@@ -38,6 +38,7 @@ def test_a_written_version_is_found_in_every_section_and_in_the_summary(tmp_path
 def test_an_answer_older_than_what_was_committed_is_stale():
     known = Known()
     known.raise_to(("007", "L1"), 2)
+    known.raise_to(("007", "L1"), 1)
     assert checked(answer(supplement="rev007v000001"), known).stale == 1
     assert checked(answer(supplement="rev007v000002"), known).stale == 0
     assert checked(answer(supplement="rev008v000001"), known).stale == 0

@@ -45,6 +45,7 @@ def verdict(old: list[float], new: list[float], unit: str = "ms") -> str:
 
 def test_a_difference_within_that_of_one_commit_from_itself_is_none():
     assert verdict([10.0, 13.0], [12.0, 12.5]) == "="
+    assert verdict([12.0, 12.5], [10.0, 13.0]) == "="
     assert verdict([10.0, 10.0], [12.0, 12.5]) == "**worse**"
     assert verdict([12.0, 12.5], [10.0, 10.0]) == "better"
 
