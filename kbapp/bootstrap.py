@@ -37,7 +37,7 @@ from kbapp.domain.frontmatter import FrontmatterAliases
 from kbapp.domain.health import Engine, Problem
 from kbapp.domain.index_state import LEVEL_CUTS_STATE
 from kbapp.domain.keyword_matching import MatchRules
-from kbapp.domain.ports import Embedder, EmbeddingModel, VectorSearcher
+from kbapp.domain.ports import Embedder
 from kbapp.domain.relevance import EvidenceProfile, HintLanguage, RelevanceProfile, Thresholds
 from kbapp.domain.transcript import ExecutorKind
 from kbapp.probes import probe_queries
@@ -113,9 +113,10 @@ def open_knowledge_base(
     grading = GradingInForce(
         profile, _thresholds(settings), _settings_file(settings), partial(records.state, LEVEL_CUTS_STATE)
     )
+    replica = VectorReplica(database, embedder, IndexedVectors(vectors, cache))
     search = VectorSearch(
         embedder=embedder,
-        vectors=_searcher(settings, IndexedVectors(vectors, cache), database, embedder),
+        vectors=replica if _is_searched_in_memory(settings) else IndexedVectors(vectors, cache),
         full_text=full_text,
         records=records,
         grading=grading,
@@ -169,6 +170,7 @@ def open_knowledge_base(
         model=embedder.model_id,
         grading=grading,
         engine=partial(_known_engine, vectors),
+        in_memory=replica.size,
         lost_rows=lambda: log.failures,
     )
     indexer.load_keywords()
@@ -297,10 +299,8 @@ def _engine(settings: Settings) -> LocalEngine | RemoteEngine:
     return LocalEngine(settings.state_folder)
 
 
-def _searcher(settings: Settings, indexed: IndexedVectors, database: Database, model: EmbeddingModel) -> VectorSearcher:
-    if _is_remote(settings) or not settings.milvus.read_replica:
-        return indexed
-    return VectorReplica(database, model, indexed)
+def _is_searched_in_memory(settings: Settings) -> bool:
+    return settings.milvus.read_replica and not _is_remote(settings)
 
 
 def _is_remote(settings: Settings) -> bool:

@@ -65,7 +65,10 @@ class DomainState:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """The state at a glance; ``engine`` None: nothing needed it yet, and it is not opened to be shown."""
+    """The state at a glance; ``engine`` None: nothing needed it yet, and it is not opened to be shown.
+
+    ``in_memory``: how many vectors the read replica holds; None: the engine itself is searched, or nothing was yet.
+    """
 
     domains: tuple[DomainState, ...]
     entries: int
@@ -74,6 +77,7 @@ class Overview:
     thresholds: Thresholds
     level_cuts: LevelCuts | None
     engine: Engine | None
+    in_memory: int | None
     following: FollowStatus
     notices: tuple[Notice, ...]
 
@@ -119,6 +123,7 @@ class OverviewReader:
         model: str,
         grading: GradingInForce,
         engine: Callable[[], Engine | None],
+        in_memory: Callable[[], int | None],
         lost_rows: Callable[[], int],
     ) -> None:
         self._records = records
@@ -126,6 +131,7 @@ class OverviewReader:
         self._model = model
         self._grading = grading
         self._engine = engine
+        self._in_memory = in_memory
         self._lost_rows = lost_rows
 
     def read(self, following: FollowStatus) -> Overview:
@@ -150,6 +156,7 @@ class OverviewReader:
             thresholds=grading.thresholds,
             level_cuts=cuts,
             engine=engine,
+            in_memory=self._in_memory(),
             following=following,
             notices=tuple(sorted(notices, key=lambda notice: order.index(notice.kind))),
         )

@@ -204,4 +204,4 @@ def test_no_engine_is_opened_for_a_lookup(tmp_path: Path) -> None:
         kb.reindex()
     with open_for_test(tmp_path) as kb:
         assert kb.lookup("缓存击穿 怎么办").supplement is not None
-        assert kb.overview().engine is None
+        assert (kb.overview().engine, kb.overview().in_memory) == (None, 1)

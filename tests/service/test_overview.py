@@ -59,6 +59,7 @@ def reader(
         model="a-model",
         grading=grading_in_force(profile or DistanceProfile("bge-m3", provisional=False)),
         engine=lambda: engine,
+        in_memory=lambda: None,
         lost_rows=lambda: lost_rows,
     )
 

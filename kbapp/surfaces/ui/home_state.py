@@ -116,7 +116,9 @@ def _render_inside(overview: Overview) -> None:
     st.markdown(f"**{t('home.inside')}**")
     _fact(t("home.model"), plain(overview.model), _profile_text(overview))
     _fact(t("home.thresholds"), levels)
-    _fact(t("home.engine"), engine_text(overview.engine))
+    in_memory = overview.in_memory
+    searched = "" if in_memory is None else t("home.engine.in_memory", count=f"{in_memory:,}")
+    _fact(t("home.engine"), engine_text(overview.engine), searched)
     _fact(t("home.watcher"), _watcher_text(overview.following))
 
 
