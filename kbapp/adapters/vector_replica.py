@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,7 +22,7 @@ from kbapp.domain.ports import EmbeddingModel, VectorHit, Vectors, VectorSearche
 
 logger = logging.getLogger("kbapp.vectors")
 
-_MAX_PARAMETERS = 500
+_ROWS_AT_ONCE = 500  # SQLite's own limit of parameters is 999 in old builds
 # Each by the index: asked for together they are found by a walk over all.
 _CHANGES = "SELECT (SELECT min(number) FROM chunk_change), (SELECT max(number) FROM chunk_change)"
 _ROWS = (
@@ -95,30 +95,34 @@ class VectorReplica:
             return None
         changes = connection.execute("SELECT DISTINCT chunk_id FROM chunk_change WHERE number > ?", (self._change,))
         chunk_ids = [row["chunk_id"] for row in changes]
-        for start in range(0, len(chunk_ids), _MAX_PARAMETERS):
-            part = chunk_ids[start : start + _MAX_PARAMETERS]
-            rows = self._read(connection, f" WHERE chunk.id IN ({','.join('?' * len(part))})", part)
-            if rows.missing:
-                return None
-            self._rows.add(rows.ids, rows.vectors)
-            self._rows.remove(set(part) - set(rows.ids))
+        for start in range(0, len(chunk_ids), _ROWS_AT_ONCE):
+            part = chunk_ids[start : start + _ROWS_AT_ONCE]
+            marks = ",".join("?" * len(part))
+            for found in self._read(connection, f" WHERE chunk.id IN ({marks})", part):
+                if found.missing:
+                    return None
+                self._rows.add(found.ids, found.vectors)
+                part = list(set(part) - set(found.ids))
+            self._rows.remove(part)
         return self._rows
 
     def _loaded(self, connection: sqlite3.Connection) -> UnitRows | None:
         """All rows; None while a vector is missing."""
-        found = self._read(connection)
-        if found.missing:
-            logger.warning("the embedding cache lacks %d vectors: Milvus is searched", found.missing)
+        rows, missing = UnitRows(self._model.dimension), 0
+        for found in self._read(connection):
+            missing += found.missing
+            rows.add(found.ids, found.vectors)
+        if missing:
+            logger.warning("the embedding cache lacks %d vectors: Milvus is searched", missing)
             return None
-        rows = UnitRows(self._model.dimension)
-        rows.add(found.ids, found.vectors)
         return rows
 
-    def _read(self, connection: sqlite3.Connection, where: str = "", chunk_ids: Sequence[str] = ()) -> _Found:
-        model = self._model.model_id
-        rows = connection.execute(_ROWS + where, [f"{model} v", model, *chunk_ids]).fetchall()
-        size = 4 * self._model.dimension
-        usable = [row for row in rows if len(row["vector"] or b"") == size]
-        missing = sum(1 for row in rows if len(row["vector"] or b"") != size and row["is_of_another"] != 1)
-        vectors = np.frombuffer(b"".join([row["vector"] for row in usable]), dtype="<f4")
-        return _Found([row["id"] for row in usable], vectors.reshape(-1, self._model.dimension), missing)
+    def _read(self, connection: sqlite3.Connection, where: str = "", chunk_ids: Sequence[str] = ()) -> Iterator[_Found]:
+        """The chunks in force, some at a time: all of them at once would take their place in memory three times."""
+        model, dimension = self._model.model_id, self._model.dimension
+        cursor = connection.execute(_ROWS + where, [f"{model} v", model, *chunk_ids])
+        while rows := cursor.fetchmany(_ROWS_AT_ONCE):
+            usable = [row for row in rows if len(row["vector"] or b"") == 4 * dimension]
+            missing = sum(1 for row in rows if len(row["vector"] or b"") != 4 * dimension and row["is_of_another"] != 1)
+            vectors = np.frombuffer(b"".join([row["vector"] for row in usable]), dtype="<f4")
+            yield _Found([row["id"] for row in usable], vectors.reshape(-1, dimension), missing)
