@@ -36,7 +36,7 @@ class PairPlaces:
 
 
 def _mask(pair_count: int) -> np.uint32:
-    return np.uint32(min(MOST_SLOTS, 1 << (4 * pair_count).bit_length()) - 1)
+    return np.uint32(min(MOST_SLOTS, 1 << (pair_count // 4).bit_length()) - 1)
 
 
 def _slots(text: str, mask: np.uint32) -> Numbers:

@@ -183,7 +183,7 @@ def _collect(entries: Sequence[KnowledgeEntry], texts: Callable[[KnowledgeEntry]
             keys.setdefault(spelling, key)
             held.append(spelling)
             holders.append(number)
-    spellings = sorted(keys, key=lambda spelling: (len(keys[spelling]), keys[spelling], spelling))
+    spellings = [spelling for _, _, spelling in sorted([(len(key), key, spelling) for spelling, key in keys.items()])]
     term_of = {spelling: term for term, spelling in enumerate(spellings)}
     rows = _Rows([term_of[spelling] for spelling in held], holders)
     return _Terms([keys[spelling] for spelling in spellings], spellings, rows)
@@ -204,7 +204,7 @@ def _patterns(keys: Sequence[str], spellings: Sequence[str]) -> tuple[dict[str, 
     terms: list[int] = []
     for term, (key, spelling) in enumerate(zip(keys, spellings, strict=True)):
         spaced = trimmed(normal_text(spelling)) if len(spelling.split()) > 1 else key
-        for pattern in {key: None, spaced: None}:
+        for pattern in (key,) if spaced == key else (key, spaced):
             rows.append(patterns.setdefault(pattern, len(patterns)))
             terms.append(term)
     return patterns, _Rows(rows, terms)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 import numpy as np
 
@@ -20,7 +20,7 @@ class WordList:
     """Immutable, hence thread-safe. The words are sorted by length, then by themselves."""
 
     def __init__(self, words: Iterable[str]) -> None:
-        ordered = sorted(set(words), key=lambda word: (len(word), word))
+        ordered = sorted(sorted(set(words)), key=len)
         self._text = "".join(ordered)
         self._starts = array("I", accumulate(map(len, ordered), initial=0))
         self._sets = np.zeros(len(ordered), np.uint32)
@@ -59,8 +59,7 @@ _NOWHERE = range(0)
 
 def _places_by_start(ordered: Sequence[str]) -> dict[tuple[int, str], range]:
     """Where the words of one length with one first character stand."""
-    places: dict[tuple[int, str], range] = {}
+    firsts: dict[tuple[int, str], int] = {}
     for place, word in enumerate(ordered):
-        start = (len(word), word[0])
-        places[start] = range(places[start].start if start in places else place, place + 1)
-    return places
+        firsts.setdefault((len(word), word[0]), place)
+    return {start: range(*span) for start, span in zip(firsts, pairwise([*firsts.values(), len(ordered)]), strict=True)}

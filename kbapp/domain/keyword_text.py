@@ -21,7 +21,8 @@ _WITHIN_WORD = re.compile(f"(?<={LETTER})(?={LETTER})")
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ud800-\udfff\ufe00-\ufe0f\ufeff]")
 _WIDE_SIGNS = dict(zip("，？！：；（）", ",?!:;()", strict=True))
 _QUOTES = "\"'`“”‘’「」『』()[]{}<>【】《》〈〉"
-_SENTENCE_ENDS = "?!。.,;:、…"
+_BEFORE = _QUOTES + " "
+_BEHIND = "?!。.,;:、…" + _BEFORE
 
 
 def normal_text(text: str) -> str:
@@ -36,7 +37,7 @@ def match_key(text: str) -> str:
 
 def trimmed(text: str) -> str:
     """The text without quotes and brackets around and punctuation behind; one that is nothing else stays as it is."""
-    return text.rstrip(_SENTENCE_ENDS + _QUOTES + " ").lstrip(_QUOTES + " ") or text
+    return text.rstrip(_BEHIND).lstrip(_BEFORE) or text
 
 
 def squeezed(text: str) -> str:
@@ -96,9 +97,10 @@ def _shape(text: str) -> str:
 
 def _composed(text: str) -> str:
     """The text in NFKC; since that is slow, first without the signs for which alone most Chinese queries need it."""
-    if not unicodedata.is_normalized("NFKC", text):
-        for wide, narrow in _WIDE_SIGNS.items():
-            text = text.replace(wide, narrow)
+    if unicodedata.is_normalized("NFKC", text):
+        return text
+    for wide, narrow in _WIDE_SIGNS.items():
+        text = text.replace(wide, narrow)
     return unicodedata.normalize("NFKC", text)
 
 
