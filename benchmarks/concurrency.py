@@ -35,6 +35,9 @@ THREADS = {"tiny": (1, 4), "quick": (1, 4, 16, 64), "full": (1, 4, 16, 64)}
 DOCUMENTS = 50
 LEAST_ROUNDS = 2
 ASKS_FOR_CHANGED = 0.25
+LEVELS = ("L0", "metadata", "L1")
+"""Text of the file as it is, what the index in memory holds of it, text of the chunks: each follows by itself."""
+
 VERSION = re.compile(r"rev(\d{3})v(\d{6})")
 
 
@@ -75,7 +78,8 @@ class Tally:
 
 def versions_in(result: LookupResult) -> Iterator[tuple[tuple[str, str], int]]:
     """Document and level, and the version that it gives there."""
-    for level, part in (("L0", result.primary), ("L1", result.supplement)):
+    from_memory = result.primary is not None and result.primary.available_sections is None
+    for level, part in (("metadata" if from_memory else "L0", result.primary), ("L1", result.supplement)):
         for document, version in VERSION.findall(part.content if part else ""):
             yield (document, level), int(version)
 
@@ -155,7 +159,7 @@ def change_all(kb: KnowledgeBase, root: Path, version: int, known: Known) -> Non
     if report.failed:
         raise RuntimeError(f"{len(report.failed)} documents were not indexed")
     for number in range(DOCUMENTS):
-        for level in ("L0", "L1"):
+        for level in LEVELS:
             known.raise_to((f"{number:03}", level), version)
 
 

@@ -142,6 +142,9 @@ class KeywordIndex(Protocol):
     def use_synonyms(self, groups: Iterable[Sequence[str]]) -> None:
         """Take the terms of each group to mean the same, in place of the groups before (K6)."""
 
+    def entry(self, path: str) -> KnowledgeEntry | None:
+        """The entry of this document."""
+
     def entries(self) -> tuple[KnowledgeEntry, ...]:
         """All entries, by path."""
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from kbapp.domain import messages
 from kbapp.domain.action_memory import GivenText
-from kbapp.domain.documents import Document, domain_of, source_of
+from kbapp.domain.documents import Document, KnowledgeEntry, domain_of, source_of
 from kbapp.domain.errors import UserError
 from kbapp.domain.hashing import text_hash
 from kbapp.domain.keyword_matching import KeywordMatch
@@ -96,7 +96,7 @@ class Answerer:
     def _with_metadata(self, answer: Answer, matches: Sequence[KeywordMatch]) -> Answer:
         """Several L0 matches beside an L1 result: a summary from memory, no file is read (Q2)."""
         entry = matches[0].entry
-        primary = self._primary(matches[0], metadata_summary(entry), Confidence.LOW, None)
+        primary = self._primary(entry, metadata_summary(entry), Confidence.LOW, None)
         text = messages.message(messages.AMBIGUOUS_MATCH, self._language, count=len(matches))
         return replace(answer, primary=primary, message=text, mentioned=(entry.path,))
 
@@ -109,14 +109,15 @@ class Answerer:
             logger.warning("[L0 主结果] %s", error)
             return self._unreadable_match(match, confidence, level, error)
         keyword = next((matched.keyword for matched in match.matched if not matched.is_title), None)
-        summary = compact_summary(match.entry, document, keyword)
-        primary = self._primary(match, summary, confidence, available_sections(document))
+        entry = _entry_of(document)
+        summary = compact_summary(entry, document, keyword)
+        primary = self._primary(entry, summary, confidence, available_sections(document))
         return Answer(primary=primary, level=level, given=_document_text(document, level, summary, ""))
 
     def _unreadable_match(
         self, match: KeywordMatch, confidence: Confidence, level: RelevanceLevel, error: UserError
     ) -> Answer:
-        primary = self._primary(match, metadata_summary(match.entry), confidence, None)
+        primary = self._primary(match.entry, metadata_summary(match.entry), confidence, None)
         return Answer(primary=primary, level=level, mentioned=(match.entry.path,), problem=self._unreadable(error))
 
     def _section_answers(self, findings: Findings, title: str) -> Iterator[Answer]:
@@ -137,7 +138,7 @@ class Answerer:
             return self._unreadable_match(match, confidence, level, error)
         section = _find_section(document, title)
         text = section.text if section else ""
-        primary = self._primary(match, text, confidence, available_sections(document))
+        primary = self._primary(_entry_of(document), text, confidence, available_sections(document))
         answer = Answer(primary=primary, level=level)
         if section is None:
             return replace(answer, message=self._no_section(document, title), mentioned=(path,))
@@ -187,10 +188,9 @@ class Answerer:
         return messages.message(messages.NO_SUCH_SECTION, self._language, section=title, sections=names)
 
     def _primary(
-        self, match: KeywordMatch, content: str, confidence: Confidence, sections: tuple[str, ...] | None
+        self, entry: KnowledgeEntry, content: str, confidence: Confidence, sections: tuple[str, ...] | None
     ) -> PrimaryResult:
-        source = source_of(self._files.base_folder, match.entry.path)
-        return PrimaryResult(content, source, match.entry.title, confidence, sections)
+        return PrimaryResult(content, source_of(self._files.base_folder, entry.path), entry.title, confidence, sections)
 
     def _supplement(self, candidate: Candidate, content: str) -> SupplementResult:
         chunk = candidate.stored.chunk
@@ -215,6 +215,11 @@ def _chunk_text(candidate: Candidate, text: str, part: str) -> GivenText | None:
 
 def _document_text(document: Document, level: RelevanceLevel, text: str, part: str) -> GivenText:
     return GivenText(document.path, document.domain, level, document.content_hash, text_hash(text), part, text)
+
+
+def _entry_of(document: Document) -> KnowledgeEntry:
+    """Title and summary of the very reading that the text is from; L0 may know an earlier version."""
+    return document.entry or KnowledgeEntry(document.path, document.title, (), None)
 
 
 def _find_section(document: Document, title: str) -> SectionText | None:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from kbapp.domain.documents import Document, DocumentRecord, DocumentStatus, FileProblem, FileScan
+from kbapp.domain.documents import Document, DocumentRecord, DocumentStatus, FileProblem, FileScan, KnowledgeEntry
 from kbapp.domain.errors import IndexUnavailable, UserError
 from kbapp.domain.hashing import sha256_hex
 from kbapp.domain.index_state import MODEL_STATE, other_model
@@ -64,6 +64,10 @@ class Indexer:
             IndexUnavailable: the database cannot be used.
         """
         self._entries.follow_others(self._records.documents())
+
+    def is_in_l0(self, entry: KnowledgeEntry, content_hash: str) -> bool:
+        """Whether L0 holds this entry now, and from the version of its document with this hash."""
+        return self._entries.holds(entry, content_hash)
 
     def doubt_unseen_changes(self) -> None:
         """Have the next reconcile compare rows and chunks where nothing else would tell of a change."""

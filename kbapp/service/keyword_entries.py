@@ -36,6 +36,11 @@ class KeywordEntries:
         problem = self._synonyms.problem
         return (FileProblem(SYNONYMS_FILE, problem),) if problem else ()
 
+    def holds(self, entry: KnowledgeEntry, content_hash: str) -> bool:
+        """Whether this entry is held now, and from the version of its document with this hash."""
+        with self._lock:
+            return self._held.get(entry.path) == content_hash and self._keywords.entry(entry.path) == entry
+
     def load(self) -> None:
         """Build L0 from the files (K8); a file that cannot be read is left to the reconcile to report."""
         entries, held = [], {}

@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 import secrets
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from kbapp.domain import messages
 from kbapp.domain.action_memory import NO_MEMORY, DedupRequest, DomainPolicy, EarlierCall, SessionMemory
-from kbapp.domain.documents import JsonValue
+from kbapp.domain.documents import JsonValue, KnowledgeEntry
 from kbapp.domain.errors import IndexUnavailable
 from kbapp.domain.invocation import TOOL_NAME, Invocation, outcome_of
 from kbapp.domain.keyword_matching import KeywordMatch
@@ -68,9 +69,17 @@ class Lookup:
     """The tool ``lookup_knowledge``. Thread-safe; keeps nothing between calls: the memory comes with each one."""
 
     def __init__(
-        self, *, keywords: KeywordIndex, files: DocumentFiles, search: VectorSearch, options: LookupOptions
+        self,
+        *,
+        keywords: KeywordIndex,
+        files: DocumentFiles,
+        search: VectorSearch,
+        options: LookupOptions,
+        is_in_l0: Callable[[KnowledgeEntry, str], bool] = lambda _entry, _content_hash: True,
     ) -> None:
+        """``is_in_l0``: whether L0 holds this entry now, and from the version of its document with this hash."""
         self._keywords = keywords
+        self._is_in_l0 = is_in_l0
         self._search = search
         self._options = options
         self._chooser = Chooser(files, options.language)
@@ -132,6 +141,18 @@ class Lookup:
         )
 
     def _find(self, asked: DedupRequest, memory: SessionMemory, alternatives: int) -> Findings:
+        findings = self._find_once(asked, memory, alternatives)
+        if self._mixes_versions(findings):  # the document was indexed in between
+            findings = self._find_once(asked, memory, alternatives)
+        return findings
+
+    def _mixes_versions(self, findings: Findings) -> bool:
+        """Whether L0 and L1 tell of the same document in different versions."""
+        versions = {candidate.stored.path: candidate.stored.document_hash for candidate in findings.results}
+        entries = [match.entry for match in findings.matches[:1] if match.entry.path in versions]
+        return any(not self._is_in_l0(entry, versions[entry.path]) for entry in entries)
+
+    def _find_once(self, asked: DedupRequest, memory: SessionMemory, alternatives: int) -> Findings:
         keywords = self._match(asked.query)
         unique = len(keywords.matches) == 1 and keywords.matches[0].is_sure(self._options.min_coverage)
         # A new dimension of a document that was given asks for more than its summary.

@@ -31,7 +31,7 @@ def checked(result: LookupResult, known: Known) -> Tally:
 def test_a_written_version_is_found_in_every_section_and_in_the_summary(tmp_path):
     write_version(tmp_path, 7, 12)
     text = (tmp_path / "changing" / "subject007.md").read_text(encoding="utf-8")
-    assert list(versions_in(answer(primary=text))) == [(("007", "L0"), 12)] * 5
+    assert list(versions_in(answer(primary=text))) == [(("007", "metadata"), 12)] * 5
     assert "summary: the checklist of subject007 as of rev007v000012" in text
 
 

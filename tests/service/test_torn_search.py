@@ -9,7 +9,7 @@ import pytest
 
 from kbapp.domain.ports import VectorHit, Vectors, VectorSearcher
 from kbapp.service.knowledge_base import KnowledgeBase
-from tests.knowledge import open_for_test, write_documents
+from tests.knowledge import document, open_for_test, write_documents
 
 QUERY = "缓存击穿时怎么办"
 BEFORE = "# 缓存\n\n缓存击穿时加互斥锁。\n"
@@ -79,3 +79,32 @@ def test_a_lookup_does_not_search_for_ever_while_everything_changes(
         monkeypatch.setattr(search, "_vectors", interrupted)
         assert "api/other.md" in found(kb)
         assert interrupted.searches == 2
+
+
+def test_the_summary_and_the_text_of_a_document_are_of_one_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "knowledge_base"
+
+    def write(version: int) -> None:
+        text = document("缓存", "击穿", f"## 处理\n\n缓存击穿时加互斥锁，第 {version} 版。", summary=f"第 {version} 版")
+        write_documents(root, {"api/cache.md": text})
+
+    write(1)
+    write_documents(root, {"api/other.md": document("日志", "击穿", "日志保留七天。")})
+    with open_for_test(tmp_path) as kb:
+        kb.reindex()
+
+        def change(number: int) -> None:
+            write(number + 1)
+            kb.reindex()
+
+        search = kb._parts.lookup._search
+        interrupted = Interrupted(search._vectors, change, times=1)
+        monkeypatch.setattr(search, "_vectors", interrupted)
+        result = kb.lookup("缓存 处理 缓存击穿时加互斥锁，第 1 版。")
+        assert result.primary
+        assert result.supplement
+        assert (result.primary.source, result.supplement.source) == ("knowledge_base/api/cache.md",) * 2
+        assert "第 2 版" in result.primary.content
+        assert "第 2 版" in result.supplement.content
