@@ -15,6 +15,9 @@ import numpy as np
 
 from kbapp.domain.typos import allowed_edits, edits_between
 
+FEW_WORDS = 64
+"""Below that a loop is faster than numpy."""
+
 
 class WordList:
     """Immutable, hence thread-safe. The words are sorted by length, then by themselves."""
@@ -23,10 +26,10 @@ class WordList:
         ordered = sorted(sorted(set(words)), key=len)
         self._text = "".join(ordered)
         self._starts = array("I", accumulate(map(len, ordered), initial=0))
-        self._sets = np.zeros(len(ordered), np.uint32)
+        self._sets = array("I")
         if ordered:
             bits = np.left_shift(np.uint32(1), np.frombuffer(self._text.encode("ascii"), np.uint8) & 31)
-            self._sets = np.bitwise_or.reduceat(bits.astype(np.uint32), self._starts[:-1])
+            self._sets.frombytes(np.bitwise_or.reduceat(bits.astype(np.uint32), self._starts[:-1]).tobytes())
         self._places = _places_by_start(ordered)
 
     def __contains__(self, word: str) -> bool:
@@ -36,19 +39,26 @@ class WordList:
 
     def near(self, term: str) -> Iterator[tuple[int, str]]:
         """The words that may be meant by the term, with the number of edits."""
-        edits, own = allowed_edits(term), np.uint32(0)
+        edits, own = allowed_edits(term), 0
         for character in term:
-            own |= np.uint32(1 << (ord(character) & 31))
+            own |= 1 << (ord(character) & 31)
         for longer in range(-edits, edits + 1):
             places = self._places.get((len(term) + longer, term[0]), _NOWHERE)
-            differing = self._sets[places.start : places.stop] ^ own
             # Another character for one changes the set twice; one more or one less does so once.
-            for _ in range(2 * edits - abs(longer)):
-                differing &= differing - np.uint32(1)  # clears the lowest bit that is set
-            for place in np.flatnonzero(differing == 0).tolist():
-                word = self._word(places[place])
+            for place in self._with_set(places, own, 2 * edits - abs(longer)):
+                word = self._word(place)
                 if count := edits_between(term, word):
                     yield count, word
+
+    def _with_set(self, places: range, characters: int, differing: int) -> Sequence[int]:
+        """The places of the words whose set of characters differs in so many bits at most."""
+        if len(places) < FEW_WORDS:
+            sets = self._sets
+            return [place for place in places if (sets[place] ^ characters).bit_count() <= differing]
+        sets_there = np.frombuffer(self._sets, np.uint32, len(places), 4 * places.start)
+        return (
+            places.start + np.flatnonzero(np.bitwise_count(sets_there ^ np.uint32(characters)) <= differing)
+        ).tolist()
 
     def _word(self, place: int) -> str:
         return self._text[self._starts[place] : self._starts[place + 1]]
