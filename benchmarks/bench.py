@@ -1,6 +1,6 @@
 """Runs all groups of figures, one process after the other, and writes what they gave.
 
-    python benchmarks/bench.py [--scale tiny|quick|full] [--groups start lookup …] [--against COMMIT] [--rounds 2]
+    python benchmarks/bench.py [--scale tiny|quick|full] [--groups start lookup …] [--against COMMIT] [--rounds 2] [--work DIR]
 
 Writes ``benchmarks/results/<commit>[-full].json`` and, when all groups were run, the table in ``benchmarks/README.md``.
 With ``--against`` each group also measures the package of that commit, by these same scripts: new, old, old, new. A
@@ -188,11 +188,12 @@ def main() -> None:
     parser.add_argument("--scale", choices=SCALES, default="quick")
     parser.add_argument("--groups", nargs="+", choices=list(GROUPS), default=list(GROUPS), metavar="GROUP")
     parser.add_argument("--against", metavar="COMMIT")
+    parser.add_argument("--work", type=Path, help="folder that keeps the prepared knowledge bases for the next run")
     parser.add_argument("--rounds", type=int, help="runs of each group; default: 1, with --against 2")
     options = parser.parse_args()
     if options.against and (options.rounds or 2) < 2:
         parser.error("--against takes two rounds or more: what one commit differs from itself by is the noise")
-    work = BUILD / f"work-{os.getpid()}"
+    work = options.work.absolute() if options.work else BUILD / f"work-{os.getpid()}"
     own = Package(git("rev-parse", "--short", "HEAD"), PROJECT, work / "own", is_lenient=False)
     described = {
         "modified": bool(git("status", "--porcelain", "--", *PACKAGE)),
@@ -207,7 +208,8 @@ def main() -> None:
             described["corpus"] = described_corpus()
             measure(options.groups, packages, options.scale, options.rounds or len(packages))
     finally:
-        shutil.rmtree(work, ignore_errors=True)
+        if not options.work:
+            shutil.rmtree(work, ignore_errors=True)
     is_whole = options.scale != "tiny" and set(options.groups) == set(GROUPS)
     write(result_of(own, other, options.scale, described), own, other, to_readme=is_whole)
     if own.failed:
