@@ -25,7 +25,7 @@ from kbapp.domain.telemetry import Feedback, InvocationFilter, MarkedCall, SqlRe
 logger = logging.getLogger("kbapp")
 
 RECORD_WAIT_SECONDS = 2.0  # a lookup waits no longer than this for another process that writes
-PRUNE_BATCH = 1000  # rows per transaction, so that nobody waits long for the pruning
+PRUNE_BATCH = 100  # rows per transaction: some 25 ms, which is how long a lookup may have to wait
 
 SIMILARITY = "l1_top_similarity"  # of the details, also a column
 _COLUMNS = tuple(field.name for field in fields(Invocation))
@@ -33,12 +33,18 @@ _STORED = (*_COLUMNS, SIMILARITY)
 _INSERT = f"INSERT INTO tool_invocation ({', '.join(_STORED)}) VALUES ({', '.join('?' * len(_STORED))})"
 _SELECT = f"SELECT {', '.join(_COLUMNS)} FROM tool_invocation"
 _PRUNE = "DELETE FROM tool_invocation WHERE rowid IN (SELECT rowid FROM tool_invocation WHERE created_at < ? LIMIT ?)"
-_INSERT_GIVEN = "INSERT OR IGNORE INTO given_document (invocation_id, document) VALUES (?, ?)"
+_INSERT_GIVEN = (
+    "INSERT OR IGNORE INTO given_document SELECT id, ?, created_at, session_id, outcome, relevance_level"
+    " FROM tool_invocation WHERE id = ?"
+)
 _LAST_MARKS = """SELECT * FROM feedback AS mark WHERE NOT EXISTS (
     SELECT 1 FROM feedback AS later WHERE later.invocation_id = mark.invocation_id
     AND (later.created_at, later.rowid) > (mark.created_at, mark.rowid)
 ) ORDER BY created_at DESC, rowid DESC LIMIT ?"""
-_GAVE = "WHERE id IN (SELECT invocation_id FROM given_document WHERE document = ?)"
+_GAVE = (
+    "SELECT id FROM given_document AS given JOIN tool_invocation AS call ON id = invocation_id WHERE document = ?"
+    " ORDER BY given.created_at DESC, call.rowid DESC LIMIT ?"
+)
 
 
 class InvocationLog:
@@ -61,7 +67,7 @@ class InvocationLog:
             values, given = _values(invocation), _given_documents(invocation)
             with self._database.write(RECORD_WAIT_SECONDS) as connection:
                 connection.execute(_INSERT, values)
-                connection.executemany(_INSERT_GIVEN, [(invocation.id, document) for document in given])
+                connection.executemany(_INSERT_GIVEN, [(document, invocation.id) for document in given])
         except (IndexUnavailable, ValueError, TypeError, OverflowError) as error:
             with self._lock:
                 self._failures += 1
@@ -82,17 +88,16 @@ class InvocationLog:
     def stream(self, wanted: InvocationFilter) -> Iterator[Invocation]:
         """``rows`` one by one, as of the moment of the first, for those who do not hold them all."""
         condition, values = where(wanted)
-        # The ids first: skipping rows must not read their details.
-        ids = f"SELECT id FROM tool_invocation {condition} {NEWEST_FIRST} LIMIT ? OFFSET ?"
         with self._database.read() as connection:
             for row in connection.execute(
-                f"{_SELECT} WHERE id IN ({ids}) {NEWEST_FIRST}", [*values, wanted.limit, wanted.offset]
+                f"{_SELECT} WHERE id IN ({_ids(condition or 'WHERE true')}) {NEWEST_FIRST}",
+                [*values, wanted.offset, *values, wanted.limit, wanted.offset, *values],
             ):
                 yield _invocation(row)
 
     def rows_that_gave(self, document: str, limit: int) -> list[Invocation]:
         """Rows that gave text of the document at this path (T2), newest first."""
-        return self._rows(f"{_GAVE} {NEWEST_FIRST} LIMIT ?", [storable(document), limit])
+        return self._rows(f"WHERE id IN ({_GAVE}) {NEWEST_FIRST}", [storable(document), limit])
 
     def session_rows(self, session_id: str, since: str) -> list[Invocation]:
         """What a session did since then (UTC, ISO 8601, inclusive) and after its last clear, oldest first (T8)."""
@@ -171,6 +176,22 @@ class InvocationLog:
         with self._database.read() as connection:
             rows = connection.execute(f"{_SELECT} {clauses}", values).fetchall()
         return [_invocation(row) for row in rows]
+
+
+def _ids(condition: str) -> str:
+    """Of a page of rows: skipping reads no details, and sorts none but the rows of the moment where the page begins.
+
+    Parameters: those of the condition and the offset, then those of the condition, the limit, the offset, and those
+    of the condition again.
+    """
+    rows = f"FROM tool_invocation {condition}"
+    begins = f"SELECT created_at {rows} ORDER BY created_at DESC LIMIT 1 OFFSET ?"
+    newer = f"SELECT count(*) {rows} AND created_at > (SELECT created_at FROM begin)"
+    return (
+        f"WITH begin AS MATERIALIZED ({begins})"
+        f" SELECT id {rows} AND created_at <= (SELECT created_at FROM begin)"
+        f" {NEWEST_FIRST} LIMIT ? OFFSET ? - ({newer})"
+    )
 
 
 def _values(invocation: Invocation) -> list[object]:

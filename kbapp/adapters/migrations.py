@@ -9,6 +9,7 @@ from sqlite_utils import Migrations
 if TYPE_CHECKING:
     from sqlite_utils import Database
 
+from kbapp.adapters import call_figures
 from kbapp.adapters.database import MIGRATION_SET
 
 migrations = Migrations(MIGRATION_SET)
@@ -268,3 +269,65 @@ def chunk_changes(db: Database) -> None:
 def documents_by_state(db: Database) -> None:
     """Each lookup asks how many documents are pending and how many are indexed."""
     db.execute("CREATE INDEX api_document_state ON api_document (status, chunk_count)")
+
+
+@migrations(name="V017")
+def packed_figures(db: Database) -> None:
+    """What statistics count, packed: a statement over a million rows of any index takes most of a second."""
+    for statement in call_figures.schema():
+        db.execute(statement)
+
+
+@migrations(name="V018")
+def missed_queries(db: Database) -> None:
+    """The queries that found nothing, in the order in which they are counted."""
+    db.execute(
+        """
+        CREATE INDEX tool_invocation_missed
+        ON tool_invocation (query, created_at, session_id, relevance_level, tool_name, outcome)
+        WHERE tool_name = 'lookup_knowledge' AND outcome = 'not_found'
+        """
+    )
+
+
+@migrations(name="V019")
+def counts_by_kind(db: Database) -> None:
+    """For who asks how many lookups there were of each kind (000 §8, first and second statement)."""
+    for column in ("relevance_level", "dedup_reason"):
+        db.execute(
+            f"CREATE INDEX tool_invocation_{column} ON tool_invocation ({column}) WHERE tool_name = 'lookup_knowledge'"
+        )
+
+
+@migrations(name="V020")
+def tool_invocation_newest(db: Database) -> None:
+    """One index for what is asked by time, in the place of two: the rows themselves are read for their details only."""
+    db.execute(
+        """
+        CREATE INDEX tool_invocation_newest
+        ON tool_invocation (created_at, tool_name, session_id, outcome, relevance_level, id)
+        """
+    )
+    db.execute("DROP INDEX tool_invocation_time")
+    db.execute("DROP INDEX tool_invocation_figures")
+
+
+@migrations(name="V021")
+def given_documents_by_kind(db: Database) -> None:
+    """Documents are counted, and the calls that gave one found, in an index that no row need be read for."""
+    for column in ("created_at", "session_id", "outcome", "relevance_level"):
+        db.execute(f"ALTER TABLE given_document ADD COLUMN {column} TEXT")
+    db.execute(
+        """
+        UPDATE given_document SET (created_at, session_id, outcome, relevance_level) = (
+            SELECT created_at, session_id, outcome, relevance_level FROM tool_invocation WHERE id = invocation_id
+        )
+        """
+    )
+    db.execute("DROP INDEX given_document_document")
+    db.execute(
+        """
+        CREATE INDEX given_document_calls
+        ON given_document (document, created_at, session_id, outcome, relevance_level)
+        """
+    )

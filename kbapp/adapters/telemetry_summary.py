@@ -1,29 +1,22 @@
-"""Statistics over ``tool_invocation``, all computed by SQLite.
-
-The row of a call is several kilobytes of details. The index ``tool_invocation_figures`` holds every column that is
-read here, so that 100,000 calls are 20 MB to scan; a query that names another column would read 300.
-"""
+"""Statistics over ``tool_invocation``: counted from the packed figures of the calls, but for what needs their texts."""
 
 from __future__ import annotations
 
 import sqlite3
-from bisect import bisect_left
-from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import datetime
-from itertools import accumulate
 from math import ceil
 
+import numpy as np
+import numpy.typing as npt
+
+from kbapp.adapters.call_figures import BINS, LEVELS, NO_BIN, NO_TIME, OUTCOMES, REASONS, Calls, read_calls
 from kbapp.adapters.database import Database
-from kbapp.adapters.invocation_filter import where
+from kbapp.adapters.invocation_filter import storable, where
 from kbapp.domain.invocation import TOOL_NAME, Outcome
-from kbapp.domain.lookup_result import DedupReason
-from kbapp.domain.relevance import RelevanceLevel
 from kbapp.domain.telemetry import InvocationFilter
 from kbapp.domain.telemetry_summary import (
-    BIN_WIDTH,
     LONGEST_LISTS,
     AnswerCount,
     GivenCount,
@@ -38,9 +31,15 @@ from kbapp.domain.telemetry_summary import (
     bucket_seconds,
 )
 
-_STAGE_COLUMNS = {Stage.L0: "l0_ms", Stage.EMBEDDING: "embed_ms", Stage.L1: "l1_ms"}
-_BINS = round(1 / BIN_WIDTH)
-_EPSILON = 1e-9  # 0.15 / 0.05 is 2.9999999999999996: a bound belongs to the bin above it
+Numbers = npt.NDArray[np.int64]
+
+_STAGE_TIMES = {
+    Stage.TOTAL: "duration_ms",
+    Stage.L0: "l0_ms",
+    Stage.EMBEDDING: "embed_ms",
+    Stage.L1: "l1_ms",
+}
+_SHARES = (50, 95)
 
 
 class CallStatistics:
@@ -54,31 +53,34 @@ class CallStatistics:
 
         ``utc_offset_seconds``: of the clock on which a day begins.
         """
+        wanted = replace(wanted, tool_name=TOOL_NAME)
         with self._snapshot() as connection:
-            calls = _Calls(connection, *where(replace(wanted, tool_name=TOOL_NAME)))
-            width = bucket_seconds(calls.span_seconds())
-            durations = calls.durations(width, utc_offset_seconds)
+            texts = _Texts(connection, wanted)
+            calls = _passing(connection, wanted)
+            width = bucket_seconds(int(np.ptp(calls["at"])) / 1000 if calls.size else 0)
             return TelemetrySummary(
-                answers=tuple(calls.answers()),
-                times=tuple(calls.times(sum(durations.values(), Counter()))),
-                similarities=tuple(calls.similarities()),
-                session_sizes=tuple(calls.session_sizes()),
-                busiest=tuple(calls.busiest()),
+                answers=tuple(_answers(calls)),
+                times=tuple(_times(calls)),
+                similarities=tuple(_similarities(calls)),
+                session_sizes=tuple(_session_sizes(calls)),
+                busiest=tuple(texts.named(_busiest(calls))),
                 bucket_seconds=width,
-                latencies=tuple(_latencies(durations)),
-                missed=tuple(calls.missed()),
-                given=tuple(calls.given()),
+                latencies=tuple(_latencies(calls, width, utc_offset_seconds)),
+                missed=tuple(texts.missed()),
+                given=tuple(texts.given()),
             )
 
     def recent_sessions(self, limit: int) -> list[str]:
         """The ids of the sessions that called last, the last one first."""
+        last: dict[str, None] = {}
         with self._database.read() as connection:
-            rows = connection.execute(
-                "SELECT session_id FROM tool_invocation WHERE session_id IS NOT NULL"
-                " GROUP BY session_id ORDER BY max(created_at) DESC LIMIT ?",
-                (limit,),
-            ).fetchall()
-        return [row["session_id"] for row in rows]
+            for row in connection.execute(
+                "SELECT session_id FROM tool_invocation WHERE session_id IS NOT NULL ORDER BY created_at DESC"
+            ):
+                if len(last) == limit:
+                    break
+                last.setdefault(row["session_id"])
+        return list(last)
 
     @contextmanager
     def _snapshot(self) -> Iterator[sqlite3.Connection]:
@@ -92,120 +94,136 @@ class CallStatistics:
 
 
 @dataclass(frozen=True, slots=True)
-class _Calls:
-    """The calls behind one WHERE clause."""
+class _Texts:
+    """What is not among the figures of the calls that pass a filter: names, queries, documents."""
 
     connection: sqlite3.Connection
-    where: str
-    values: list[str]
+    wanted: InvocationFilter
 
-    def _rows(self, sql: str, *more: str | int | float) -> Iterator[sqlite3.Row]:
-        return iter(self.connection.execute(sql.format(calls=f"tool_invocation {self.where}"), [*self.values, *more]))
-
-    def span_seconds(self) -> float:
-        # Two statements: each finds its end of the index, one for both would scan it.
-        first, last = (next(self._rows(f"SELECT {end}(created_at) FROM {{calls}}"))[0] for end in ("min", "max"))
-        return (datetime.fromisoformat(last) - datetime.fromisoformat(first)).total_seconds() if first else 0.0
-
-    def answers(self) -> Iterator[AnswerCount]:
-        for row in self._rows(
-            "SELECT outcome, relevance_level, dedup_reason, found, count(*) AS calls FROM {calls} GROUP BY 1, 2, 3, 4"
-        ):
-            level, reason = row["relevance_level"], row["dedup_reason"]
-            yield AnswerCount(
-                outcome=Outcome(row["outcome"]),
-                level=RelevanceLevel(level) if level else None,
-                dedup_reason=DedupReason(reason) if reason else None,
-                found=bool(row["found"]),
-                calls=row["calls"],
-            )
-
-    def times(self, totals: Counter[int]) -> Iterator[StageTimes]:
-        """``totals``: how many calls took so long in all."""
-        yield from _stage_times(Stage.TOTAL, totals)
-        for stage, column in _STAGE_COLUMNS.items():
-            rows = self._rows(
-                f"SELECT {_hundredths(column)} AS ms, count(*) AS calls FROM {{calls}} AND {column} IS NOT NULL"
-                " GROUP BY 1"
-            )
-            yield from _stage_times(stage, Counter({row["ms"]: row["calls"] for row in rows}))
-
-    def similarities(self) -> Iterator[SimilarityBin]:
-        for row in self._rows(
-            f"SELECT min(CAST(l1_top_similarity * {_BINS} + {_EPSILON} AS INTEGER), {_BINS - 1}) AS bin,"
-            " count(*) AS calls FROM {calls} AND l1_top_similarity IS NOT NULL GROUP BY bin ORDER BY bin"
-        ):
-            yield SimilarityBin(row["bin"] / _BINS, row["calls"])
-
-    def session_sizes(self) -> Iterator[SessionSize]:
-        for row in self._rows(
-            "SELECT calls, count(*) AS sessions FROM"
-            " (SELECT count(*) AS calls FROM {calls} AND session_id IS NOT NULL GROUP BY session_id)"
-            " GROUP BY calls ORDER BY calls"
-        ):
-            yield SessionSize(row["calls"], row["sessions"])
-
-    def busiest(self) -> Iterator[SessionCalls]:
-        for row in self._rows(
-            "SELECT session_id, count(*) AS calls, sum(outcome = 'deduped') AS deduped, max(created_at) AS last"
-            " FROM {calls} AND session_id IS NOT NULL GROUP BY session_id ORDER BY calls DESC, last DESC LIMIT ?",
-            LONGEST_LISTS,
-        ):
-            yield SessionCalls(row["session_id"], row["calls"], row["deduped"], row["last"])
-
-    def durations(self, width: int, utc_offset_seconds: int) -> dict[int, Counter[int]]:
-        """By the start of a span of time, how many calls took so long in all."""
-        bucket = f"(CAST(strftime('%s', created_at) AS INTEGER) + {int(utc_offset_seconds)}) / {width}"
-        durations: defaultdict[int, Counter[int]] = defaultdict(Counter)
-        for row in self._rows(
-            f"SELECT {bucket} AS bucket, {_hundredths('duration_ms')} AS ms, count(*) AS calls FROM {{calls}}"
-            " GROUP BY 1, 2"
-        ):
-            durations[row["bucket"] * width - utc_offset_seconds][row["ms"]] = row["calls"]
-        return durations
+    def named(self, busiest: list[tuple[int, int, int]]) -> Iterator[SessionCalls]:
+        """``busiest``: number, calls and repeats of a session."""
+        condition, values = where(replace(self.wanted, session_id=None))
+        for number, calls, deduped in busiest:
+            row = self.connection.execute(
+                f"SELECT session_id, created_at FROM tool_invocation {condition}"
+                " AND session_id = (SELECT session_id FROM call_session WHERE number = ?)"
+                " ORDER BY created_at DESC LIMIT 1",
+                [*values, number],
+            ).fetchone()
+            yield SessionCalls(row["session_id"], calls, deduped, row["created_at"])
 
     def missed(self) -> Iterator[MissedQuery]:
-        for row in self._rows(
-            "SELECT query, count(*) AS calls, max(created_at) AS last FROM {calls} AND outcome = 'not_found'"
+        """From an index of its own, of which no other column can be asked."""
+        if self.wanted.outcomes and Outcome.NOT_FOUND not in self.wanted.outcomes:
+            return
+        condition, values = where(replace(self.wanted, outcomes=(), tool_name=None))
+        for row in self.connection.execute(
+            "SELECT query, count(*) AS calls, max(created_at) AS last"
+            f" FROM tool_invocation INDEXED BY tool_invocation_missed {condition or 'WHERE true'}"
+            f" AND tool_name = '{TOOL_NAME}' AND outcome = '{Outcome.NOT_FOUND.value}'"
             " GROUP BY query ORDER BY calls DESC, last DESC LIMIT ?",
-            LONGEST_LISTS,
+            [*values, LONGEST_LISTS],
         ):
             yield MissedQuery(row["query"], row["calls"], row["last"])
 
     def given(self) -> Iterator[GivenCount]:
-        for row in self._rows(
-            "SELECT document, count(*) AS calls FROM given_document"
-            " JOIN (SELECT id FROM {calls}) ON id = invocation_id GROUP BY document ORDER BY calls DESC, document"
+        condition, values = where(replace(self.wanted, tool_name=None))
+        for row in self.connection.execute(
+            f"SELECT document, count(*) AS calls FROM given_document {condition}"
+            " GROUP BY document ORDER BY calls DESC, document",
+            values,
         ):
             yield GivenCount(row["document"], row["calls"])
 
 
-def _hundredths(column: str) -> str:
-    """Milliseconds to three digits, as hundredths: rows fall together, and no percentile is sorted for.
-
-    Rounding keeps the order, so that a percentile of rounded values is the rounded percentile.
-    """
-    return (
-        f"CASE WHEN {column} < 10 THEN CAST({column} * 100 + 0.5 AS INTEGER)"
-        f" WHEN {column} < 100 THEN CAST({column} * 10 + 0.5 AS INTEGER) * 10"
-        f" WHEN {column} < 1000 THEN CAST({column} + 0.5 AS INTEGER) * 100"
-        f" ELSE CAST({column} / 10 + 0.5 AS INTEGER) * 1000 END"
-    )
-
-
-def _stage_times(stage: Stage, counts: Counter[int]) -> Iterator[StageTimes]:
-    if counts:
-        yield StageTimes(stage, counts.total(), *_percentiles(counts))
+def _passing(connection: sqlite3.Connection, wanted: InvocationFilter) -> Calls:
+    calls = read_calls(connection, wanted.since)
+    if wanted.session_id is not None:
+        known = "SELECT number FROM call_session WHERE session_id = ?"
+        found = connection.execute(known, (storable(wanted.session_id),)).fetchone()
+        calls = calls[calls["session"] == (found["number"] if found else -1)]
+    if wanted.levels:
+        calls = calls[np.isin(calls["relevance_level"], [LEVELS.index(level) + 1 for level in wanted.levels])]
+    if wanted.outcomes:
+        calls = calls[np.isin(calls["outcome"], [OUTCOMES.index(outcome) + 1 for outcome in wanted.outcomes])]
+    return calls
 
 
-def _latencies(durations: dict[int, Counter[int]]) -> Iterator[LatencyBucket]:
-    for start, counts in sorted(durations.items()):
-        yield LatencyBucket(start, counts.total(), *_percentiles(counts))
+def _answers(calls: Calls) -> list[AnswerCount]:
+    shape = (len(OUTCOMES) + 1, len(LEVELS) + 1, len(REASONS) + 1, 2)
+    columns = ("outcome", "relevance_level", "dedup_reason", "found")
+    kinds = np.ravel_multi_index(tuple(calls[column] for column in columns), shape)
+    counts = np.bincount(kinds, minlength=1)
+    places = [tuple(map(int, np.unravel_index(kind, shape))) for kind in np.flatnonzero(counts)]
+    answers = [
+        AnswerCount(
+            outcome=OUTCOMES[outcome - 1],
+            level=LEVELS[level - 1] if level else None,
+            dedup_reason=REASONS[reason - 1] if reason else None,
+            found=bool(found),
+            calls=int(counts[np.ravel_multi_index((outcome, level, reason, found), shape)]),
+        )
+        for outcome, level, reason, found in places
+    ]
+    return sorted(answers, key=lambda each: (each.outcome, each.level or "", each.dedup_reason or "", each.found))
 
 
-def _percentiles(hundredths: Counter[int]) -> tuple[float, float]:
-    """p50 and p95 in milliseconds by nearest rank: the smallest value that so many of 100 do not exceed."""
-    values = sorted(hundredths)
-    ranks = list(accumulate(hundredths[value] for value in values))
-    p50, p95 = (values[bisect_left(ranks, ceil(ranks[-1] * share / 100))] / 100 for share in (50, 95))
-    return p50, p95
+def _times(calls: Calls) -> Iterator[StageTimes]:
+    for stage, column in _STAGE_TIMES.items():
+        hundredths = calls[column].astype(np.int64)
+        hundredths = hundredths[hundredths != NO_TIME]
+        if hundredths.size:
+            ranks = _ranks(hundredths.size)
+            p50, p95 = np.partition(hundredths, ranks)[ranks] / 100
+            yield StageTimes(stage, hundredths.size, float(p50), float(p95))
+
+
+def _similarities(calls: Calls) -> Iterator[SimilarityBin]:
+    counts = np.bincount(calls["bin"], minlength=NO_BIN + 1)[:NO_BIN]
+    for place in np.flatnonzero(counts):
+        yield SimilarityBin(int(place) / BINS, int(counts[place]))
+
+
+def _session_sizes(calls: Calls) -> Iterator[SessionSize]:
+    sizes = np.bincount(_by_session(calls["session"]))
+    sessions = np.bincount(sizes)
+    for size in np.flatnonzero(sessions):
+        if size:
+            yield SessionSize(int(size), int(sessions[size]))
+
+
+def _busiest(calls: Calls) -> list[tuple[int, int, int]]:
+    """Number, calls and repeats of the sessions that called most; of equals, those that called last."""
+    sessions = _by_session(calls["session"])
+    sizes = np.bincount(sessions, minlength=1)
+    last = np.zeros(sizes.size, np.int64)
+    np.maximum.at(last, sessions, calls["at"][calls["session"] != 0].astype(np.int64))
+    first = np.lexsort((-last, -sizes))[:LONGEST_LISTS]
+    is_repeat = calls["outcome"] == OUTCOMES.index(Outcome.DEDUPED) + 1
+    repeats = np.bincount(_by_session(calls["session"][is_repeat]), minlength=sizes.size)
+    return [(int(number), int(sizes[number]), int(repeats[number])) for number in first if sizes[number]]
+
+
+def _by_session(numbers: npt.NDArray[np.uint32]) -> Numbers:
+    in_sessions: Numbers = numbers[numbers != 0].astype(np.int64)
+    return in_sessions
+
+
+def _latencies(calls: Calls, width: int, utc_offset_seconds: int) -> Iterator[LatencyBucket]:
+    if not calls.size:
+        return
+    buckets = (calls["at"].astype(np.int64) // 1000 + utc_offset_seconds) // width
+    first = int(buckets.min())
+    keys = np.sort((buckets - first) << 32 | calls["duration_ms"].astype(np.int64))
+    counts = np.bincount(keys >> 32)
+    start = 0
+    for bucket in np.flatnonzero(counts):
+        count = int(counts[bucket])
+        p50, p95 = (keys[start : start + count][_ranks(count)] & 0xFFFFFFFF) / 100
+        yield LatencyBucket((first + int(bucket)) * width - utc_offset_seconds, count, float(p50), float(p95))
+        start += count
+
+
+def _ranks(count: int) -> list[int]:
+    """Places of p50 and p95 among sorted values by nearest rank: so many of 100 do not exceed it."""
+    return [ceil(count * share / 100) - 1 for share in _SHARES]
