@@ -10,11 +10,12 @@ import sqlite3
 from collections.abc import Sequence
 
 from kbapp.adapters.database import Database
+from kbapp.adapters.term_scores import TermScores, best_rows
 from kbapp.domain.ports import FullTextHit
 from kbapp.domain.tokens import content_tokens, tokens_of
 
 MAX_QUERY_TOKENS = 200  # the rest of a long query adds little and costs a posting list each
-TIES = 50  # more than tie with the last place: ids are looked up for the best rows only, so ties are settled afterwards
+TIES = 50  # more than tie with the last place: ids, which settle ties, are looked up for the best rows only
 
 
 class FullTextIndex:
@@ -22,6 +23,7 @@ class FullTextIndex:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._scores = TermScores()
 
     def search(self, query: str, limit: int) -> list[FullTextHit]:
         """At most ``limit`` chunks that hold any token of the query, best first, ties by id."""
@@ -29,23 +31,18 @@ class FullTextIndex:
         if not tokens:
             return []
         with self._database.read() as connection:
-            rows = connection.execute(
-                "SELECT chunk.id, score FROM"
-                " (SELECT rowid AS found, bm25(chunk_fts) AS score FROM chunk_fts WHERE chunk_fts MATCH ?"
-                " ORDER BY score LIMIT ?)"
-                " JOIN chunk ON chunk.row = found ORDER BY score, chunk.id LIMIT ?",
-                (" OR ".join(f'"{token}"' for token in tokens), limit + TIES, limit),
-            ).fetchall()
-        return [FullTextHit(row["id"], -row["score"]) for row in rows]
+            scores = dict(best_rows(self._scores.of(connection, tokens), limit + TIES))
+            marks = ",".join("?" * len(scores))
+            ids = connection.execute(f"SELECT id, row FROM chunk WHERE row IN ({marks})", list(scores)).fetchall()
+        hits = [FullTextHit(row["id"], scores[row["row"]]) for row in ids]
+        return sorted(hits, key=lambda hit: (-hit.score, hit.chunk_id))[:limit]
 
     def chunk_frequencies(self, tokens: Sequence[str]) -> dict[str, int]:
         """In how many chunks each token stands; a token that stands in none is left out."""
-        known = tokens[:MAX_QUERY_TOKENS]
+        asked = tokens[:MAX_QUERY_TOKENS]
         with self._database.read() as connection:
-            rows = connection.execute(
-                f"SELECT term, doc FROM chunk_fts_terms WHERE term IN ({','.join('?' * len(known))})", list(known)
-            ).fetchall()
-        return {row["term"]: row["doc"] for row in rows}
+            found = self._scores.of(connection, asked)
+        return {token: len(each.rows) for token, each in zip(asked, found, strict=True) if len(each.rows)}
 
     def is_consistent(self) -> bool:
         """Whether every chunk has the row of its text, no other row is there, and FTS5's own structure is whole."""
@@ -73,6 +70,7 @@ class FullTextIndex:
                 "INSERT INTO chunk_fts (rowid, tokens) VALUES (?, ?)",
                 ((chunk["row"], text_row(chunk["embedded_text"])) for chunk in chunks.fetchall()),
             )
+            connection.execute("INSERT INTO chunk_change (chunk_id) VALUES ('')")  # for those who keep scores
 
 
 def text_row(embedded_text: str) -> str:
