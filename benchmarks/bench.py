@@ -166,12 +166,12 @@ def sentence(values: object) -> str:
 
 def write(result: dict[str, object], own: Package, other: Package | None, *, to_readme: bool) -> None:
     scale = str(result["scale"])
-    suffix = "" if scale == "quick" else f"-{scale}"
+    suffix = ("" if scale == "quick" else f"-{scale}") + ("-against" if other else "")
     name = f"{own.commit}{'-modified' if result['modified'] else ''}{suffix}.json"
     folder = HERE / "results" if to_readme else BUILD / "results"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / name).write_text(json.dumps(result, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    parts = {scale: markdown(result, own)}
+    parts = {scale: markdown(result, own)} if set(own.runs) == set(GROUPS) or not other else {}
     if other:
         intro = f"Commit {own.commit} over {other.commit.split()[0]}, {scale}, {result['measured']}."
         parts["against"] = f"{intro}\n\n{changes_table(all_changes(own, other))}"
@@ -189,6 +189,7 @@ def main() -> None:
     parser.add_argument("--groups", nargs="+", choices=list(GROUPS), default=list(GROUPS), metavar="GROUP")
     parser.add_argument("--against", metavar="COMMIT")
     parser.add_argument("--work", type=Path, help="folder that keeps the prepared knowledge bases for the next run")
+    parser.add_argument("--publish", action="store_true", help="write table and results although groups are left out")
     parser.add_argument("--rounds", type=int, help="runs of each group; default: 1, with --against 2")
     options = parser.parse_args()
     if options.against and (options.rounds or 2) < 2:
@@ -211,7 +212,7 @@ def main() -> None:
         if not options.work:
             shutil.rmtree(work, ignore_errors=True)
     is_whole = options.scale != "tiny" and set(options.groups) == set(GROUPS)
-    write(result_of(own, other, options.scale, described), own, other, to_readme=is_whole)
+    write(result_of(own, other, options.scale, described), own, other, to_readme=is_whole or options.publish)
     if own.failed:
         raise SystemExit(f"failed: {', '.join(own.failed)}")
 

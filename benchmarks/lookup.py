@@ -41,7 +41,7 @@ CHUNKS = {
     "full": (2_000, 10_000, 50_000, 100_000),
 }
 EMBEDDED_CHUNKS = {"tiny": 100, "quick": 2_000, "full": 10_000}
-QUERIES = {"tiny": 12, "quick": 120, "full": 400}
+QUERIES = {"tiny": 12, "quick": 120, "full": 170}
 LIMIT = 50  # retrieval.l1.candidates
 CALLS_PER_SESSION = 10
 LITE, REPLICA = "Milvus Lite", "read replica"
