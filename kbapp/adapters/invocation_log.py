@@ -7,6 +7,7 @@ import logging
 import secrets
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
@@ -25,7 +26,8 @@ from kbapp.domain.telemetry import Feedback, InvocationFilter, MarkedCall, SqlRe
 logger = logging.getLogger("kbapp")
 
 RECORD_WAIT_SECONDS = 2.0  # a lookup waits no longer than this for another process that writes
-PRUNE_BATCH = 100  # rows per transaction: some 25 ms, which is how long a lookup may have to wait
+PRUNE_BATCH = 100  # rows per transaction: a lookup that writes its row waits some 25 ms for the pruning
+_PRUNE_PAUSE_SECONDS = 0.01  # between two, or the same thread takes the lock again before any that waits
 
 SIMILARITY = "l1_top_similarity"  # of the details, also a column
 _COLUMNS = tuple(field.name for field in fields(Invocation))
@@ -165,6 +167,7 @@ class InvocationLog:
                 pruned += connection.execute(_PRUNE, (before, PRUNE_BATCH)).rowcount
             if should_stop():
                 break
+            time.sleep(_PRUNE_PAUSE_SECONDS)
         return pruned
 
     def _has_older(self, before: str) -> bool:
