@@ -26,14 +26,19 @@ HANDSHAKE = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The folders of a knowledge base, and the endpoint that embeds for it."""
+    """The folders of a knowledge base, the endpoint that embeds for it, and whether vectors are searched in memory."""
 
     folder: Path
     endpoint: str
+    read_replica: bool = True
 
     @property
     def environment(self) -> dict[str, str]:
-        return {"KBAPP_EMBEDDING__MODEL": "openai:tiny", "KBAPP_EMBEDDING__BASE_URL": self.endpoint}
+        return {
+            "KBAPP_EMBEDDING__MODEL": "openai:tiny",
+            "KBAPP_EMBEDDING__BASE_URL": self.endpoint,
+            "KBAPP_MILVUS__READ_REPLICA": str(self.read_replica),
+        }
 
     def arguments(self, *words: str) -> list[str]:
         root, state = self.folder / "knowledge_base", self.folder / "state"

@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 from mcp import Client, StdioServerParameters
 
-from kbapp.surfaces.cli import main
+from kbapp.surfaces.cli import COMMANDS, main
 from tests.chat_server import asks, says, serve_chat
 from tests.embedding import TinyEmbedder
 from tests.embedding_server import serve_embedder
@@ -126,5 +126,5 @@ def test_every_way_to_start_a_server_is_a_command_that_exists_with_its_folders()
 
 def test_the_address_is_the_servers() -> None:
     (line,) = [line for block in blocks("sh") for line in block.splitlines() if "--transport http kbapp" in line]
-    port = {parameter.name: parameter.default for parameter in main.commands["mcp"].params}["port"]
+    port = {parameter.name: parameter.default for parameter in COMMANDS["mcp"].load().params}["port"]
     assert shlex.split(line)[-1] == f"http://127.0.0.1:{port}/mcp?session=my-task"

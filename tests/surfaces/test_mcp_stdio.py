@@ -30,7 +30,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     folder = tmp_path_factory.mktemp("mcp_stdio")
     write_documents(folder / "knowledge_base", DOCUMENTS)
     with serve_embedder(TinyEmbedder()) as endpoint:
-        place = Place(folder, endpoint)
+        place = Place(folder, endpoint, read_replica=False)  # so that every server needs the engine
         with opened(place) as kb:
             kb.reindex()
         yield place
@@ -39,7 +39,12 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
 def opened(place: Place) -> KnowledgeBase:
     """The same knowledge base in this process, as the app has it."""
     return open_knowledge_base(
-        settings_for(place.folder, embedding__model="openai:tiny", embedding__base_url=place.endpoint)
+        settings_for(
+            place.folder,
+            embedding__model="openai:tiny",
+            embedding__base_url=place.endpoint,
+            milvus__read_replica=str(place.read_replica),
+        )
     )
 
 
