@@ -15,7 +15,6 @@ from kbapp.domain.ports import FullTextHit
 from kbapp.domain.tokens import content_tokens, tokens_of
 
 MAX_QUERY_TOKENS = 200  # the rest of a long query adds little and costs a posting list each
-TIES = 50  # more than tie with the last place: ids, which settle ties, are looked up for the best rows only
 
 
 class FullTextIndex:
@@ -31,7 +30,7 @@ class FullTextIndex:
         if not tokens:
             return []
         with self._database.read() as connection:
-            scores = dict(best_rows(self._scores.of(connection, tokens), limit + TIES))
+            scores = dict(best_rows(self._scores.of(connection, tokens), limit))
             marks = ",".join("?" * len(scores))
             ids = connection.execute(f"SELECT id, row FROM chunk WHERE row IN ({marks})", list(scores)).fetchall()
         hits = [FullTextHit(row["id"], scores[row["row"]]) for row in ids]

@@ -66,7 +66,7 @@ class TermScores:
 
 
 def best_rows(postings: Sequence[Postings], limit: int) -> list[tuple[int, float]]:
-    """At most ``limit`` rows with their scores, those with the best ones, in any order."""
+    """The rows with the ``limit`` best scores, and those that tie with the last of them, in any order."""
     rows = np.concatenate([each.rows for each in postings])
     if not len(rows):
         return []
@@ -76,8 +76,10 @@ def best_rows(postings: Sequence[Postings], limit: int) -> list[tuple[int, float
     # A row stands there once for each token that it holds.
     wanted = min(limit * len(postings), len(rows))
     found = np.unique(rows[np.argpartition(totals[rows], -wanted)[-wanted:]])
-    best = found[np.argsort(-totals[found], kind="stable")[:limit]]
-    return list(zip(best.tolist(), totals[best].tolist(), strict=True))
+    if len(found) > limit:
+        last = np.partition(totals[found], -limit)[-limit]
+        found = np.unique(rows[totals[rows] >= last])
+    return list(zip(found.tolist(), totals[found].tolist(), strict=True))
 
 
 def _last_change(connection: sqlite3.Connection) -> int:

@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 
 from kbapp.domain.hashing import text_hash
 from kbapp.domain.relevance import EvidenceProfile
@@ -69,6 +70,7 @@ class LevelCuts:
         return json.dumps(asdict(self))
 
 
+@lru_cache(maxsize=8)
 def read_cuts(stored: str | None) -> LevelCuts | None:
     """Stored cuts; None when there are none, or they are of another version."""
     try:

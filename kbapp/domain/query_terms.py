@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-from kbapp.domain.tokens import content_tokens, tokens_of
+from kbapp.domain.tokens import content_tokens, distinct_tokens, tokens_of
 
 BM25_CEILING = 2.2
 """k1 + 1 of FTS5's BM25 (k1 = 1.2): what each term's weight is multiplied by at most."""
@@ -40,7 +40,7 @@ class QueryTerms:
 
     def found_in(self, text: str) -> FoundTerms:
         """What of the query stands in a text."""
-        held = self.weights.keys() & set(tokens_of(text))
+        held = self.weights.keys() & distinct_tokens(text)
         is_held = [token in held for token in self.tokens]
         runs = sum(now and not before for before, now in pairwise([False, *is_held]))
         return FoundTerms(sum(self.weights[token] for token in sorted(held)), len(held), runs)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from operator import add
 
 # Han, kana, Hangul and their extensions; Thai and other scripts without spaces are left to the word rule.
@@ -51,6 +52,12 @@ def tokens_of(text: str) -> list[str]:
         else:
             tokens += _tokens_of_word(word)
     return tokens
+
+
+@lru_cache(maxsize=512)
+def distinct_tokens(text: str) -> frozenset[str]:
+    """The tokens of a text; kept for texts that come again, since good answers do."""
+    return frozenset(tokens_of(text))
 
 
 def content_tokens(text: str) -> list[str]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 
 from kbapp.domain.documents import ChunkPlace, StoredChunk
 from kbapp.domain.errors import IndexUnavailable
@@ -117,7 +116,7 @@ class VectorSearch:
         self._vectors = vectors
         self._full_text = full_text
         self._records = records
-        self._lexical_leg = ThreadPoolExecutor(thread_name_prefix="kbapp-words")
+        self._embedding = ThreadPoolExecutor(thread_name_prefix="kbapp-embedding")
         self.grading = grading
         self.options = options
 
@@ -128,30 +127,35 @@ class VectorSearch:
             IndexUnavailable: vectors cannot be had, so that nothing can be graded.
         """
         start = time.perf_counter()
-        lexical = self._lexical_leg.submit(self._look_up_words, query)
-        vector = self._embedder.embed_queries([query])[0] if vector is None else vector
-        embedded = time.perf_counter()
+        # The model works without the interpreter's lock; two threads of ours would hinder each other.
+        embedding = self._embedding.submit(self._embedded, query, vector)
+        words = self._look_up_words(query)
+        vector, embed_ms = embedding.result()
         wanted = self.options.top_k + alternatives
-        found = self._found(vector, lexical.result, wanted)
+        found = self._found(vector, words, wanted)
         if found.is_torn:
-            found = self._found(vector, partial(self._look_up_words, query), wanted)
-        ended = time.perf_counter()
+            found = self._found(vector, self._look_up_words(query), wanted)
         return SearchOutcome(
             found.candidates,
             found.words.grading,
             self.options.top_k,
-            (embedded - start) * 1000,
-            (ended - embedded) * 1000,
+            embed_ms,
+            (time.perf_counter() - start) * 1000 - embed_ms,
             found.words.problem,
             found.words.pending,
         )
 
-    def _found(self, vector: Vectors, words: Callable[[], _Words], wanted: int) -> _Found:
+    def _embedded(self, query: str, vector: Vectors | None) -> tuple[Vectors, float]:
+        """The vector of the query, and the milliseconds it took."""
+        start = time.perf_counter()
+        vector = self._embedder.embed_queries([query])[0] if vector is None else vector
+        return vector, (time.perf_counter() - start) * 1000
+
+    def _found(self, vector: Vectors, lexical: _Words, wanted: int) -> _Found:
         """The best candidates of both legs, graded."""
         vector_hits = self._vectors.search(vector, self.options.candidates)
         if not vector_hits:
             self._check_indexed()
-        lexical = words()
         found = dict.fromkeys([*(hit.chunk_id for hit in vector_hits), *(hit.chunk_id for hit in lexical.hits)])
         places = self._records.places(list(found))
         distances = self._distances(vector, vector_hits, places)
@@ -174,8 +178,8 @@ class VectorSearch:
         raise IndexUnavailable("the vector index is empty: run `kbapp index`")
 
     def close(self) -> None:
-        """End the threads of the lexical leg."""
-        self._lexical_leg.shutdown()
+        """End the threads that embed."""
+        self._embedding.shutdown()
 
     def _look_up_words(self, query: str) -> _Words:
         hits, are_fused, problem = self._full_text_hits(query)
