@@ -8,10 +8,8 @@ import platform
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from kbapp.adapters.chat_endpoint import ChatEndpoint, ChatOptions
 from kbapp.adapters.database import Database
 from kbapp.adapters.document_files import DocumentFiles
 from kbapp.adapters.document_records import DocumentRecords
@@ -53,7 +51,6 @@ from kbapp.service.health import HealthCheck, Surroundings
 from kbapp.service.indexing import Indexer
 from kbapp.service.knowledge_base import KnowledgeBase, Parts
 from kbapp.service.level_calibration import LevelCalibration
-from kbapp.service.llm_executor import LlmExecutor
 from kbapp.service.lookup import Lookup, LookupOptions
 from kbapp.service.overview import OverviewReader
 from kbapp.service.previews import Previews
@@ -242,6 +239,9 @@ def open_executor(
         case ExecutorKind.CONSTRAINED:
             return ConstrainedExecutor(tool or kb, kb)
         case ExecutorKind.LLM:
+            from kbapp.adapters.chat_endpoint import ChatEndpoint, ChatOptions
+            from kbapp.service.llm_executor import LlmExecutor
+
             llm = settings.llm
             endpoint = ChatEndpoint(ChatOptions(llm.base_url, llm.model, llm.api_key.get_secret_value()))
             return LlmExecutor(tool or kb, endpoint, HintLanguage(settings.retrieval.hint_language))
@@ -416,6 +416,8 @@ def _versions() -> dict[str, str]:
 
 
 def _installed(packages: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    from importlib.metadata import PackageNotFoundError, version  # 30 ms, for `doctor` alone
+
     for package in packages:
         try:
             yield package, version(package)
