@@ -1,6 +1,6 @@
 """Runs all groups of figures, one process after the other, and writes what they gave.
 
-    python benchmarks/bench.py [--scale tiny|quick|full] [--groups start lookup …] [--against COMMIT] [--work DIR]
+    python benchmarks/bench.py [--scale tiny|quick|full] [--groups L0 lookup …] [--against COMMIT] [--work DIR]
 
 Writes ``benchmarks/results/<commit>[-full].json`` and, when all groups were run, the table in ``benchmarks/README.md``.
 With ``--against`` each group also measures the package of that commit, by these same scripts: new, old, old, new. A
