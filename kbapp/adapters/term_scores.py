@@ -76,9 +76,9 @@ def best_rows(postings: Sequence[Postings], limit: int) -> list[tuple[int, float
     # A row stands there once for each token that it holds.
     wanted = min(limit * len(postings), len(rows))
     found = np.unique(rows[np.argpartition(totals[rows], -wanted)[-wanted:]])
-    if len(found) > limit:
-        last = np.partition(totals[found], -limit)[-limit]
-        found = np.unique(rows[totals[rows] >= last])
+    place = min(limit, len(found))
+    last = np.partition(totals[found], -place)[-place]
+    found = np.unique(rows[totals[rows] >= last])
     return list(zip(found.tolist(), totals[found].tolist(), strict=True))
 
 

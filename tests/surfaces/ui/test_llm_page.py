@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from kbapp import bootstrap
+from kbapp.adapters import chat_endpoint
 from kbapp.adapters.chat_endpoint import ChatOptions
 from kbapp.domain.invocation import Invocation
 from kbapp.service.knowledge_base import KnowledgeBase
@@ -166,7 +166,7 @@ def test_a_fault_is_a_sentence_and_what_happened_so_far_stays(
     fault: Reply,
     sentence: str,
 ) -> None:
-    monkeypatch.setattr(bootstrap, "ChatOptions", partial(ChatOptions, answer_seconds=0.5))
+    monkeypatch.setattr(chat_endpoint, "ChatOptions", partial(ChatOptions, answer_seconds=0.5))
     server.script = [asks("ERR_TIMEOUT"), fault]
     start(page)
     assert sentence in page.error[0].value.replace("\\", "")
