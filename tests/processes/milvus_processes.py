@@ -84,7 +84,8 @@ def line_process(module: str, *arguments: str) -> Iterator[LineProcess]:
     except BaseException:
         process.close()
         raise
-    assert process.close() == "", "no warning or traceback of a library belongs on stderr"
+    errors = process.close()
+    assert errors == "", f"no warning or traceback of a library belongs on stderr: {errors}"
 
 
 @contextmanager
