@@ -110,10 +110,11 @@ def open_knowledge_base(
     grading = GradingInForce(
         profile, _thresholds(settings), _settings_file(settings), partial(records.state, LEVEL_CUTS_STATE)
     )
-    replica = VectorReplica(database, embedder, IndexedVectors(vectors, cache))
+    indexed = IndexedVectors(vectors, cache)
+    replica = VectorReplica(database, embedder, indexed)
     search = VectorSearch(
         embedder=embedder,
-        vectors=replica if _is_searched_in_memory(settings) else IndexedVectors(vectors, cache),
+        vectors=replica if _is_searched_in_memory(settings) else indexed,
         full_text=full_text,
         records=records,
         grading=grading,

@@ -51,9 +51,6 @@ class UnitRows:
     def __len__(self) -> int:
         return len(self._places)
 
-    def __contains__(self, chunk_id: str) -> bool:
-        return chunk_id in self._places
-
     def add(self, ids: Sequence[str], vectors: Vectors) -> None:
         """Hold ``vectors``, ``(n, dimension)``, under ``n`` different ids, in place of those that are held already."""
         self.remove(ids)

@@ -26,6 +26,9 @@ from kbapp.domain.tokens import content_tokens, tokens_of
 from kbapp.service.grading import Grading, GradingInForce
 
 
+EMBEDDINGS_AT_ONCE = 32  # more than cores: an endpoint's answers are waited for side by side
+
+
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
     """How L1 searches; the names of the settings stand in ``docs/settings.md``."""
@@ -116,7 +119,7 @@ class VectorSearch:
         self._vectors = vectors
         self._full_text = full_text
         self._records = records
-        self._embedding = ThreadPoolExecutor(thread_name_prefix="kbapp-embedding")
+        self._embedding = ThreadPoolExecutor(EMBEDDINGS_AT_ONCE, "kbapp-embedding")
         self.grading = grading
         self.options = options
 
