@@ -25,7 +25,6 @@ from kbapp.domain.relevance import L1_LEVELS, CandidateEvidence, RelevanceLevel,
 from kbapp.domain.tokens import content_tokens, tokens_of
 from kbapp.service.grading import Grading, GradingInForce
 
-
 EMBEDDINGS_AT_ONCE = 32  # more than cores: an endpoint's answers are waited for side by side
 
 
