@@ -128,7 +128,7 @@ def open_knowledge_base(
         cache=cache,
         embedder=embedder,
         keywords=keywords,
-        rows=ChunkRows(records, vectors, full_text, embedder.model_id),
+        rows=ChunkRows(records, vectors, full_text, cache, embedder.model_id),
         chunker=chunker,
         repeated=repeated,
     )
@@ -139,6 +139,7 @@ def open_knowledge_base(
         keywords=keywords,
         full_text=full_text,
         vectors=vectors,
+        cache=cache,
         chunker=chunker,
         repeated=repeated,
     )

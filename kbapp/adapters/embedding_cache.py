@@ -1,7 +1,8 @@
 """Vectors by (model, hash of the text) in SQLite: what was embedded once is not embedded again (S3).
 
 float32, not float16: a row written to Milvus from the cache must be the row that was computed, or answers would
-change at a rename.
+change at a rename. What is kept may be damaged (a half restored backup, a failing disk): a row that is no finite unit
+vector counts as missing, so that it is made again, never as a vector.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from kbapp.adapters.database import Database
+from kbapp.adapters.unit_rows import are_unit
 from kbapp.domain.ports import CacheSize, Vectors
 
 _MAX_PARAMETERS = 500
@@ -25,7 +27,7 @@ class EmbeddingCache:
 
     def get(self, hashes: Sequence[str]) -> dict[str, Vectors]:
         """The cached vectors among these text hashes, each ``(dimension,)``."""
-        found: dict[str, Vectors] = {}
+        found: dict[str, Vectors | None] = {}
         with self._database.read() as connection:
             for start in range(0, len(hashes), _MAX_PARAMETERS):
                 part = list(hashes[start : start + _MAX_PARAMETERS])
@@ -34,8 +36,19 @@ class EmbeddingCache:
                     f" WHERE model = ? AND text_hash IN ({','.join('?' * len(part))})",
                     [self._model_id, *part],
                 )
-                found.update((row["text_hash"], np.frombuffer(row["vector"], dtype="<f4")) for row in rows)
-        return found
+                found.update((row["text_hash"], vector_of(row["vector"])) for row in rows)
+        return {text_hash: vector for text_hash, vector in found.items() if vector is not None}
+
+    def lacks_any(self) -> bool:
+        """Whether a chunk in force has no row; one that is damaged counts as a row."""
+        with self._database.read() as connection:
+            return bool(
+                connection.execute(
+                    "SELECT EXISTS (SELECT 1 FROM chunk WHERE NOT EXISTS ("
+                    " SELECT 1 FROM embedding_cache WHERE model = ? AND text_hash = chunk.content_hash))",
+                    (self._model_id,),
+                ).fetchone()[0]
+            )
 
     def put(self, vectors: Mapping[str, Vectors]) -> None:
         """Keep vectors by text hash."""
@@ -69,3 +82,11 @@ class EmbeddingCache:
             ).rowcount
         self._database.compact()
         return deleted
+
+
+def vector_of(stored: object) -> Vectors | None:
+    """``(dimension,)``; None: it is no finite unit vector."""
+    if not isinstance(stored, bytes) or not stored or len(stored) % 4:
+        return None
+    vector = np.frombuffer(stored, dtype="<f4")
+    return vector if are_unit(vector[np.newaxis])[0] else None

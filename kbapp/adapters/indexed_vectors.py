@@ -33,7 +33,8 @@ class IndexedVectors:
             IndexUnavailable: the database cannot be used.
         """
         cached = self._cache.get(list(dict.fromkeys(hashes.values()))) if hashes else {}
-        known = [chunk_id for chunk_id, text_hash in hashes.items() if text_hash in cached]
+        alike = {text_hash for text_hash, row in cached.items() if row.shape == vector.shape}
+        known = [chunk_id for chunk_id, text_hash in hashes.items() if text_hash in alike]
         if not known:
             return {}
         rows = np.stack([cached[hashes[chunk_id]] for chunk_id in known])

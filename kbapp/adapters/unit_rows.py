@@ -8,10 +8,18 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from kbapp.adapters.embedders.checking import UNIT_LENGTH_TOLERANCE
 from kbapp.domain.ports import VectorHit, Vectors
 
 ROUNDING = 1e-5  # more than a product of two unit vectors in float32 can be off
 LEAST_CAPACITY = 256
+
+
+def are_unit(rows: Vectors) -> npt.NDArray[np.bool_]:
+    """Which of the rows, ``(n, dimension)``, are finite and of length 1."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        lengths = np.sqrt(np.vecdot(rows, rows))
+    return np.asarray(np.abs(lengths - 1) <= UNIT_LENGTH_TOLERANCE)
 
 
 @dataclass(frozen=True, slots=True)

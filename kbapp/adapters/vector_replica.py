@@ -17,7 +17,7 @@ import numpy as np
 
 from kbapp.adapters.database import Database
 from kbapp.adapters.milvus_schema import check_vectors
-from kbapp.adapters.unit_rows import RowsView, UnitRows
+from kbapp.adapters.unit_rows import RowsView, UnitRows, are_unit
 from kbapp.domain.ports import EmbeddingModel, VectorHit, Vectors, VectorSearcher
 
 logger = logging.getLogger("kbapp.vectors")
@@ -51,6 +51,7 @@ class VectorReplica:
         self._lock = threading.Lock()
         self._change = -1  # the last one that is followed; -1: nothing was read yet
         self._rows: UnitRows | None = None  # None: Milvus is to be asked
+        self._is_told = False  # that it is
 
     def search(self, vector: Vectors, limit: int) -> list[VectorHit]:
         """The nearest chunks of one unit vector ``(dimension,)``, nearest first, ties by chunk id.
@@ -83,7 +84,7 @@ class VectorReplica:
             # Read before the chunks: what is committed in between is followed a second time, which changes nothing.
             first, last = connection.execute(_CHANGES).fetchone()
             last = last or 0
-            if last != self._change:
+            if last != self._change or self._rows is None:
                 is_known = first is not None and first <= self._change + 1 <= last
                 self._rows = (self._changed(connection) if is_known else None) or self._loaded(connection)
                 self._change = last
@@ -107,14 +108,16 @@ class VectorReplica:
         return self._rows
 
     def _loaded(self, connection: sqlite3.Connection) -> UnitRows | None:
-        """All rows; None while a vector is missing."""
-        rows, missing = UnitRows(self._model.dimension), 0
+        """All rows; None while a vector is missing, which no log tells of: each search looks again."""
+        rows = UnitRows(self._model.dimension)
         for found in self._read(connection):
-            missing += found.missing
+            if found.missing:
+                if not self._is_told:
+                    logger.warning("the embedding cache lacks vectors, Milvus is searched: run `kbapp index`")
+                self._is_told = True
+                return None
             rows.add(found.ids, found.vectors)
-        if missing:
-            logger.warning("the embedding cache lacks %d vectors: Milvus is searched", missing)
-            return None
+        self._is_told = False
         return rows
 
     def _read(self, connection: sqlite3.Connection, where: str = "", chunk_ids: Sequence[str] = ()) -> Iterator[_Found]:
@@ -122,7 +125,9 @@ class VectorReplica:
         model, dimension = self._model.model_id, self._model.dimension
         cursor = connection.execute(_ROWS + where, [f"{model} v", model, *chunk_ids])
         while rows := cursor.fetchmany(_ROWS_AT_ONCE):
-            usable = [row for row in rows if len(row["vector"] or b"") == 4 * dimension]
-            missing = sum(1 for row in rows if len(row["vector"] or b"") != 4 * dimension and row["is_of_another"] != 1)
-            vectors = np.frombuffer(b"".join([row["vector"] for row in usable]), dtype="<f4")
-            yield _Found([row["id"] for row in usable], vectors.reshape(-1, dimension), missing)
+            held = [row for row in rows if isinstance(row["vector"], bytes) and len(row["vector"]) == 4 * dimension]
+            vectors = np.frombuffer(b"".join([row["vector"] for row in held]), dtype="<f4").reshape(-1, dimension)
+            usable = are_unit(vectors)
+            ids = [row["id"] for row, is_usable in zip(held, usable, strict=True) if is_usable]
+            missing = {row["id"] for row in rows if row["is_of_another"] != 1} - set(ids)
+            yield _Found(ids, vectors[usable], len(missing))

@@ -269,6 +269,9 @@ class EmbeddingCache(Protocol):
     def get(self, hashes: Sequence[str]) -> dict[str, Vectors]:
         """The cached vectors among these text hashes, each ``(dimension,)``."""
 
+    def lacks_any(self) -> bool:
+        """Whether a chunk in force has none."""
+
     def put(self, vectors: Mapping[str, Vectors]) -> None:
         """Keep vectors by text hash."""
 

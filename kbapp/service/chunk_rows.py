@@ -14,7 +14,7 @@ from itertools import groupby
 from kbapp.domain.documents import StoredChunk
 from kbapp.domain.errors import IndexUnavailable
 from kbapp.domain.index_state import CONSISTENT_STATE, MODEL_STATE
-from kbapp.domain.ports import DocumentRecords, FullText, VectorIndex, Vectors
+from kbapp.domain.ports import DocumentRecords, EmbeddingCache, FullText, VectorIndex, Vectors
 from kbapp.service.passage_vectors import PassageVectors
 
 logger = logging.getLogger("kbapp.indexing")
@@ -25,8 +25,16 @@ BATCH_CHUNKS = 256  # chunks written to the vector index at a time: a flush cost
 class ChunkRows:
     """For one writer at a time: the caller holds the index lock from ``begin`` to ``end``."""
 
-    def __init__(self, records: DocumentRecords, vectors: VectorIndex, full_text: FullText, model_id: str) -> None:
+    def __init__(
+        self,
+        records: DocumentRecords,
+        vectors: VectorIndex,
+        full_text: FullText,
+        cache: EmbeddingCache,
+        model_id: str,
+    ) -> None:
         self._records = records
+        self._cache = cache
         self._vectors = vectors
         self._full_text = full_text
         self._model_id = model_id
@@ -85,9 +93,9 @@ class ChunkRows:
     def repair(self, passages: PassageVectors) -> str | None:
         """Unless sealed: rows that no chunk names go, chunks without a right one get theirs from the cache.
 
-        Returns why that could not be done.
+        A cache that lacks a vector, which lookups would miss, breaks the seal. Returns why that could not be done.
         """
-        if self._is_sealed():
+        if self._is_sealed() and not self._cache.lacks_any():
             return None
         if not self._full_text.is_consistent():
             self._full_text.rebuild()
@@ -102,8 +110,10 @@ class ChunkRows:
         return None
 
     def _mend(self, passages: PassageVectors) -> bool:
-        """Make rows and chunks equal; False when a text cannot be embedded."""
+        """Make rows and chunks equal, and the cache whole; False when a text cannot be embedded."""
         chunks = self._records.chunks(sorted(self._records.chunk_ids()))
+        uncached = self._uncached(list(chunks.values()))
+        is_cached = len(list(_embedded(uncached, passages))) == len(uncached)
         found = self._vectors.differences(chunks.values())
         if found.orphaned:
             self._vectors.delete(sorted(found.orphaned))
@@ -112,7 +122,16 @@ class ChunkRows:
         for start in range(0, len(at_hand), BATCH_CHUNKS):
             part = at_hand[start : start + BATCH_CHUNKS]
             self._vectors.write(part, passages.rows_of(part))
-        return len(at_hand) == len(wanted)
+        return is_cached and len(at_hand) == len(wanted)
+
+    def _uncached(self, chunks: Sequence[StoredChunk]) -> list[StoredChunk]:
+        """The chunks without a usable vector in the cache, some at a time: all at once take their place in memory."""
+        uncached = []
+        for start in range(0, len(chunks), BATCH_CHUNKS):
+            part = chunks[start : start + BATCH_CHUNKS]
+            known = self._cache.get([chunk.content_hash for chunk in part])
+            uncached += [chunk for chunk in part if chunk.content_hash not in known]
+        return uncached
 
     def _is_sealed(self) -> bool:
         return self._records.state(CONSISTENT_STATE) == self._sealed_state()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -10,12 +10,21 @@ from kbapp.domain.documents import DocumentRecord, DocumentStatus, FileScan, Kno
 from kbapp.domain.errors import IndexUnavailable, UserError
 from kbapp.domain.hashing import sha256_hex
 from kbapp.domain.health import Problem
-from kbapp.domain.ports import DocumentFiles, DocumentRecords, FullText, KeywordIndex, VectorDifferences, VectorIndex
+from kbapp.domain.ports import (
+    DocumentFiles,
+    DocumentRecords,
+    EmbeddingCache,
+    FullText,
+    KeywordIndex,
+    VectorDifferences,
+    VectorIndex,
+)
 from kbapp.domain.synonyms import SYNONYMS_FILE
 from kbapp.service.chunker import Chunker
 from kbapp.service.records import pending_record
 from kbapp.service.repeated_lines import RepeatedLines
 
+HASHES_AT_ONCE = 500
 RUN_INDEX = "run `kbapp index`"
 MEND_FILE = "mend the file or folder"
 MEND_CAUSE = "mend the cause and run `kbapp index`"
@@ -50,6 +59,7 @@ class Consistency:
         keywords: KeywordIndex,
         full_text: FullText,
         vectors: VectorIndex,
+        cache: EmbeddingCache,
         chunker: Chunker,
         repeated: RepeatedLines,
     ) -> None:
@@ -58,6 +68,7 @@ class Consistency:
         self._keywords = keywords
         self._full_text = full_text
         self._vectors = vectors
+        self._cache = cache
         self._chunker = chunker
         self._repeated = repeated
 
@@ -149,13 +160,22 @@ class Consistency:
         if not self._full_text.is_consistent():
             found.is_unseen = True
             found.difference("full text and chunks differ")
+        excused = self._excused(chunks)
+        self._compare_cache([chunk for chunk_id, chunk in chunks.items() if chunk_id not in excused], found)
         try:
             differences = self._vectors.differences(chunks.values())
         except IndexUnavailable as error:
             found.difference(str(error), FREE_VECTORS)
             return
         found.counts["vectors"] = differences.rows
-        self._report_rows(differences, self._excused(chunks), found)
+        self._report_rows(differences, excused, found)
+
+    def _compare_cache(self, chunks: Sequence[StoredChunk], found: Findings) -> None:
+        hashes = list(dict.fromkeys(chunk.content_hash for chunk in chunks))
+        lacking = len(hashes) - sum(len(self._cache.get(part)) for part in _parts(hashes))
+        if lacking:
+            found.is_unseen = True
+            found.difference(f"the embedding cache lacks {lacking} vectors, or they are damaged")
 
     def _excused(self, chunks: Mapping[str, StoredChunk]) -> frozenset[str]:
         """Chunks of a former model: their document cannot be embedded by this one, and failed."""
@@ -177,6 +197,11 @@ class Consistency:
             found.is_unseen = True
             words = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
             found.difference(f"vectors and chunks differ: {words}")
+
+
+def _parts(hashes: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Some at a time: the vectors of all take their place in memory."""
+    return (hashes[start : start + HASHES_AT_ONCE] for start in range(0, len(hashes), HASHES_AT_ONCE))
 
 
 def _has_failed(record: DocumentRecord | None) -> bool:

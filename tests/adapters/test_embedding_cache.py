@@ -26,7 +26,12 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 
 def rows(*chunks: StoredChunk) -> dict[str, Vectors]:
-    return {chunk.content_hash: np.random.default_rng(7).normal(size=8).astype(np.float32) for chunk in chunks}
+    return {chunk.content_hash: unit_vector(8) for chunk in chunks}
+
+
+def unit_vector(dimension: int) -> Vectors:
+    vector = np.random.default_rng(7).normal(size=dimension).astype(np.float32)
+    return vector / np.linalg.norm(vector)
 
 
 def index(database: Database, chunk: StoredChunk, made_with: str | None, **values: object) -> None:
@@ -48,7 +53,7 @@ def test_s3_a_vector_comes_back_as_it_was_and_for_its_model_only(database: Datab
 
 def test_more_hashes_than_sqlite_takes_parameters_are_found(database: Database) -> None:
     cache = EmbeddingCache(database, "tiny")
-    many = {f"{number:064x}": np.full(2, number, dtype=np.float32) for number in range(1_200)}
+    many = {f"{number:064x}": unit_vector(2) for number in range(1_200)}
     cache.put(many)
     assert cache.get(list(many)).keys() == many.keys()
 
@@ -93,3 +98,41 @@ def test_a_prune_gives_the_place_back_to_the_disk(database: Database) -> None:
 
 def disk_size(database: Database) -> int:
     return sum(file.stat().st_size for file in database.file.parent.iterdir())
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        b"",
+        b"abc",
+        unit_vector(8).tobytes()[:-4],
+        np.zeros(8, "<f4").tobytes(),
+        np.full(8, np.nan, "<f4").tobytes(),
+        np.full(8, np.inf, "<f4").tobytes(),
+        np.full(8, 3e38, "<f4").tobytes(),
+        (2 * unit_vector(8)).tobytes(),
+        "text",
+        7,
+        None,
+    ],
+)
+@pytest.mark.filterwarnings("error")
+def test_what_is_no_unit_vector_counts_as_missing(database: Database, stored: object) -> None:
+    cache = EmbeddingCache(database, "tiny")
+    cache.put(rows(A, B))
+    with database.write() as connection:
+        if stored is None:
+            connection.execute("DELETE FROM embedding_cache WHERE text_hash = ?", (A.content_hash,))
+        else:
+            connection.execute("UPDATE embedding_cache SET vector = ? WHERE text_hash = ?", (stored, A.content_hash))
+    assert hashes(cache) == {B.content_hash}
+
+
+def test_a_chunk_in_force_without_a_row_is_noticed(database: Database) -> None:
+    cache = EmbeddingCache(database, "tiny")
+    assert not cache.lacks_any()
+    index(database, A, "tiny v1")
+    EmbeddingCache(database, "other").put(rows(A))
+    assert cache.lacks_any()
+    cache.put(rows(A))
+    assert not cache.lacks_any()

@@ -151,6 +151,17 @@ def test_milvus_is_asked_while_a_vector_is_missing(place: Place) -> None:
     assert (place.milvus.searches, place.replica.size()) == (1, None)
 
 
+@pytest.mark.parametrize("row", [b"abc", np.zeros(64, "<f4"), np.full(64, np.nan, "<f4"), np.full(64, 3e38, "<f4")])
+@pytest.mark.filterwarnings("error")
+def test_milvus_is_asked_while_a_vector_is_damaged(place: Place, row: bytes | Vectors) -> None:
+    place.execute(
+        "UPDATE embedding_cache SET vector = ? WHERE text_hash = (SELECT content_hash FROM chunk LIMIT 1)", bytes(row)
+    )
+    [vector] = place.embedder.embed_queries(["redis"])
+    assert place.replica.search(vector, 100) == place.milvus.index.search(vector, 100)
+    assert (place.milvus.searches, place.replica.size()) == (1, None)
+
+
 def test_a_vector_that_goes_missing_afterwards_is_noticed_with_the_change_that_needs_it(place: Place) -> None:
     place.assert_answers_as_milvus()
     place.kb.upload("neu.md", b"# kafka\n\nkafka\n", "api")

@@ -81,7 +81,7 @@ class Store:
         self.vectors.compared = 0
 
     def opened(self) -> ChunkRows:
-        return ChunkRows(self.records, self.vectors, self.full_text, "tiny:64")
+        return ChunkRows(self.records, self.vectors, self.full_text, self.cache, "tiny:64")
 
     def passages(self) -> PassageVectors:
         return PassageVectors(self.embedder, self.cache, None)
