@@ -17,7 +17,7 @@ from filelock import FileLock
 from kbapp.domain.errors import IndexUnavailable
 
 MIGRATION_SET = "kbapp"
-MIGRATION_NAMES = tuple(f"V{number:03}" for number in range(1, 22))  # of migrations.py, known without importing it
+MIGRATION_NAMES = tuple(f"V{number:03}" for number in range(1, 24))  # of migrations.py, known without importing it
 BUSY_TIMEOUT_SECONDS = 10.0
 
 

@@ -331,3 +331,16 @@ def given_documents_by_kind(db: Database) -> None:
         ON given_document (document, created_at, session_id, outcome, relevance_level)
         """
     )
+
+
+@migrations(name="V022")
+def packed_figures_of_any_value(db: Database) -> None:
+    """Made anew: a number below 0 had made its line, and so its block, unreadable."""
+    for statement in call_figures.schema():
+        db.execute(statement)
+
+
+@migrations(name="V023")
+def no_terms_table(db: Database) -> None:
+    """Nothing asks it: in how many chunks a token stands is counted from what each token adds to a score."""
+    db.execute("DROP TABLE chunk_fts_terms")

@@ -11,7 +11,7 @@ from math import ceil
 import numpy as np
 import numpy.typing as npt
 
-from kbapp.adapters.call_figures import BINS, LEVELS, NO_BIN, NO_TIME, OUTCOMES, REASONS, Calls, read_calls
+from kbapp.adapters.call_figures import BINS, LEVELS, NO_BIN, NO_MOMENT, NO_TIME, OUTCOMES, REASONS, Calls, read_calls
 from kbapp.adapters.database import Database
 from kbapp.adapters.invocation_filter import storable, where
 from kbapp.domain.invocation import TOOL_NAME, Outcome
@@ -57,7 +57,8 @@ class CallStatistics:
         with self._snapshot() as connection:
             texts = _Texts(connection, wanted)
             calls = _passing(connection, wanted)
-            width = bucket_seconds(int(np.ptp(calls["at"])) / 1000 if calls.size else 0)
+            timed = calls[(calls["at"] != NO_MOMENT) & (calls["duration_ms"] != NO_TIME)]
+            width = bucket_seconds(int(np.ptp(timed["at"])) / 1000 if timed.size else 0)
             return TelemetrySummary(
                 answers=tuple(_answers(calls)),
                 times=tuple(_times(calls)),
@@ -65,7 +66,7 @@ class CallStatistics:
                 session_sizes=tuple(_session_sizes(calls)),
                 busiest=tuple(texts.named(_busiest(calls))),
                 bucket_seconds=width,
-                latencies=tuple(_latencies(calls, width, utc_offset_seconds)),
+                latencies=tuple(_latencies(timed, width, utc_offset_seconds)),
                 missed=tuple(texts.missed()),
                 given=tuple(texts.given()),
             )
@@ -197,7 +198,8 @@ def _busiest(calls: Calls) -> list[tuple[int, int, int]]:
     sessions = _by_session(calls["session"])
     sizes = np.bincount(sessions, minlength=1)
     last = np.zeros(sizes.size, np.int64)
-    np.maximum.at(last, sessions, calls["at"][calls["session"] != 0].astype(np.int64))
+    moments = np.where(calls["at"] == NO_MOMENT, 0, calls["at"])
+    np.maximum.at(last, sessions, moments[calls["session"] != 0].astype(np.int64))
     first = np.lexsort((-last, -sizes))[:LONGEST_LISTS]
     is_repeat = calls["outcome"] == OUTCOMES.index(Outcome.DEDUPED) + 1
     repeats = np.bincount(_by_session(calls["session"][is_repeat]), minlength=sizes.size)

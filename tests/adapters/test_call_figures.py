@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlite_utils import Database as UtilsDatabase
 
@@ -111,6 +111,7 @@ def apply(connection: sqlite3.Connection, log: InvocationLog, number: int, kind:
 
 
 @given(changes)
+@settings(deadline=None)
 def test_the_packed_figures_are_those_of_the_rows_whoever_changes_these(
     tmp_path_factory: pytest.TempPathFactory, made: list[tuple[str, object]]
 ) -> None:
