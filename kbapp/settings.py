@@ -15,6 +15,7 @@ from typing import Annotated, Literal, Self
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
 
+from kbapp.allowed_values import allowed_values
 from kbapp.domain.errors import UserError
 
 CONFIG_FILE = "kbapp.yaml"
@@ -162,6 +163,36 @@ class SessionSettings(Group):
     max_sessions: Count = Field(1024, description="sessions kept in memory at most")
 
 
+class LimitSettings(Group):
+    """How long a lookup may take, and how many run at once."""
+
+    max_in_flight: Annotated[int, Field(ge=1, le=256)] = Field(16, description="lookups at once; the others wait")
+    wait_seconds: Annotated[float, Field(ge=0, le=3600)] = Field(
+        30, description="a lookup waits so long for its turn, then it is refused, seconds"
+    )
+    timeout_seconds: Annotated[float, Field(gt=0, le=3600)] = Field(
+        30, description="embedding and vector search, or full text, may take so long, seconds"
+    )
+
+
+class BreakerSettings(Group):
+    """When a source of the retrieval (`vectors`, `full-text`) is not asked for a while (X9)."""
+
+    failure_share: Share = Field(0.3, description="a source is paused when more than this share of its calls fail")
+    min_calls: Count = Field(5, description="of so many calls at least")
+    window_seconds: Annotated[float, Field(gt=0, le=86_400)] = Field(120, description="within so many seconds")
+    open_seconds: Annotated[float, Field(gt=0, le=86_400)] = Field(
+        30, description="then it is probed by one call, seconds"
+    )
+    probes: Count = Field(2, description="so many probes in a row must succeed")
+    forced_open: Literal["", "vectors", "full-text", "all"] = Field(
+        "", description="switched off for a demonstration of what happens then"
+    )
+    warm_minutes: Annotated[float, Field(ge=0, le=1440)] = Field(
+        60, description="results are kept for the time when no source answers, minutes; 0: none"
+    )
+
+
 class RetrievalSettings(Group):
     """The lookup."""
 
@@ -172,6 +203,8 @@ class RetrievalSettings(Group):
     normalization: NormalizationSettings = NormalizationSettings()
     profile: ProfileSettings = ProfileSettings()
     dedup: DedupSettings = DedupSettings()
+    limits: LimitSettings = LimitSettings()
+    breaker: BreakerSettings = BreakerSettings()
     hint_language: Literal["zh", "en"] = Field("zh", description="language of hints and messages to the executor")
 
 
@@ -338,7 +371,9 @@ def _validated(values: dict[str, object], project_root: Path, file: Path) -> Set
         first = error.errors()[0]
         name = ".".join(str(part).replace("_", "-") for part in first["loc"])
         shown = "" if name in SECRETS else f" (it is {str(first['input'])[:60]!r})"
-        raise UserError(f"setting {name or 'combination'} is not usable: {first['msg']}{shown}") from None
+        allowed = allowed_values(Settings, first["loc"])
+        reason = f"it takes {allowed}" if allowed else first["msg"]
+        raise UserError(f"setting {name or 'combination'} is not usable: {reason}{shown}") from None
 
 
 def _split_lists(values: dict[str, object]) -> None:

@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
 from kbapp.domain.errors import UserError
 from kbapp.settings import Settings, setting_names
@@ -60,6 +61,24 @@ def test_the_environment_wins_over_the_file_and_overrides_over_both(tmp_path: Pa
 def test_a_wrong_file_is_refused_with_a_sentence(tmp_path: Path, text: str, sentence: str) -> None:
     with pytest.raises(UserError, match=sentence):
         load(tmp_path, text)
+
+
+@pytest.mark.parametrize("value", ["", "maybe"])
+def test_every_setting_but_a_text_says_what_it_takes(value: str) -> None:
+    said = {}
+    for name, _, default in setting_names():
+        variable = "KBAPP_" + name.upper().replace(".", "__").replace("-", "_")
+        try:
+            Settings.load(environ={variable: value})
+        except UserError as error:
+            said[name] = str(error).removesuffix(f" (it is {value!r})").partition(": it takes ")[2]
+        else:
+            assert isinstance(default, (str, Path, SecretStr, tuple)), name
+    assert said["milvus.read-replica"] == "true or false"
+    assert said["retrieval.dedup.domain-policy"] == "off, warn or block"
+    assert said["retrieval.l1.candidates"] == "a whole number, at least 1, at most 1,000"
+    assert said["session.idle-minutes"] == "a number, above 0"
+    assert all(said.values()), said
 
 
 def test_a_misspelt_variable_is_refused_and_the_right_one_named() -> None:
