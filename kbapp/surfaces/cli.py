@@ -5,6 +5,7 @@ A command's module is imported when it runs: the help of all of them costs nothi
 
 from __future__ import annotations
 
+import difflib
 import io
 import logging
 import sys
@@ -62,6 +63,16 @@ class KbappGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Import a command."""
         return COMMANDS[cmd_name].load() if cmd_name in COMMANDS else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """A misspelt command is answered with the nearest one; click itself knows only those that are imported."""
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
+            nearest = difflib.get_close_matches(name, COMMANDS, n=1)
+            ctx.fail(f"No such command {name!r}." + (f" Did you mean {nearest[0]!r}?" if nearest else ""))
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """The help of all commands in short, importing none."""

@@ -20,7 +20,7 @@ from kbapp.surfaces.progress import ProgressLine
 def documents(options: Options, as_json: bool) -> None:
     """List the documents with their state."""
     with options.open() as kb:
-        refresh(kb)
+        options.say_if_empty(refresh(kb))
         records = kb.documents()
         values: list[JsonValue] = [record.to_dict(kb.base_folder) for record in records]
     print_values(as_json, values, lambda: cli_text.documents_text(records))

@@ -22,8 +22,7 @@ def index(options: Options, uri: str | None, as_json: bool) -> None:
         return
     with options.open() as kb, ProgressLine("indexing") as progress:
         report = kb.reindex(progress.show)
-    if not report.documents:
-        click.echo(_no_documents(options), err=True)
+    options.say_if_empty(report)
     print_values(as_json, cli_text.index_values(report), lambda: cli_text.index_text(report))
 
 
@@ -39,7 +38,3 @@ def doctor(options: Options, prune: bool, as_json: bool) -> None:
     values = health.to_dict() | ({} if pruned is None else {"pruned": pruned})
     text = "" if pruned is None else f"{pruned} cached vectors deleted\n"
     print_values(as_json, values, lambda: text + cli_text.health_text(health))
-
-
-def _no_documents(options: Options) -> str:
-    return f"{options.settings().base_folder} holds no .md file: put one there, or name another folder with --root"

@@ -34,7 +34,7 @@ def lookup(
 ) -> None:
     """Look QUERY up as an agent does."""
     with options.open() as kb:
-        refresh(kb)
+        options.say_if_empty(refresh(kb))
         result, invocation = kb.explained_lookup(LookupRequest(query, session, section, missing_dimension, force))
     values = result.to_dict() | ({"explain": invocation.to_dict()} if explain else {})
     print_values(as_json, values, lambda: cli_text.lookup_text(result, invocation if explain else None))
@@ -45,7 +45,7 @@ def lookup(
 def prompt(options: Options) -> None:
     """Ask questions one per line, from the keyboard or a pipe; an empty line at the keyboard ends."""
     with options.open() as kb:
-        refresh(kb)
+        options.say_if_empty(refresh(kb))
         for query in _questions():
             refresh(kb)
             try:

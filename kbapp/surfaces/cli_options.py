@@ -14,6 +14,7 @@ import click
 from kbapp.bootstrap import open_knowledge_base
 from kbapp.domain.documents import JsonValue
 from kbapp.domain.errors import IndexUnavailable, UserError
+from kbapp.service.index_report import IndexReport
 from kbapp.service.knowledge_base import KnowledgeBase
 from kbapp.settings import Settings
 from kbapp.surfaces import cli_text
@@ -49,12 +50,22 @@ class Options:
         with open_knowledge_base(self.settings()) as kb:
             yield kb
 
+    def say_if_empty(self, report: IndexReport | None) -> None:
+        """On stderr how documents get into a knowledge base that has none."""
+        if report and not report.documents:
+            folder = cli_text.plain(str(self.settings().base_folder))
+            click.echo(
+                f"{folder} holds no .md file: put one there, store one with `kbapp upload FILE --category NAME` or in"
+                " `kbapp app`, or name another folder with --root",
+                err=True,
+            )
+
 
 pass_options = click.make_pass_decorator(Options)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON value on stdout.")
 
 
-def refresh(kb: KnowledgeBase, *, with_levels: bool = False) -> None:
+def refresh(kb: KnowledgeBase, *, with_levels: bool = False) -> IndexReport | None:
     """Follow the files before answering; when that cannot be now, answer from what is there and say so.
 
     ``with_levels``: calibrate the levels when that is due; else only after the first index, which takes long anyway.
@@ -66,11 +77,12 @@ def refresh(kb: KnowledgeBase, *, with_levels: bool = False) -> None:
                 kb.calibrate_levels(progress.show)
     except IndexUnavailable as error:
         click.echo(f"the index is not refreshed: {error}", err=True)
-        return
+        return None
     if report.former_model:
         click.echo(f"the embedding model changed: {report.former_model} made the vectors before", err=True)
     for problem in report.failed:
         click.echo(f"not indexed: {cli_text.plain(f'{problem.path}: {problem.error}')}", err=True)
+    return report
 
 
 def print_values(as_json: bool, values: JsonValue, text: Callable[[], str]) -> None:

@@ -198,11 +198,20 @@ def test_wrong_usage_is_status_2(run: Run) -> None:
     assert run("nonsense").exit_code == 2
 
 
-def test_an_empty_folder_is_said_to_be_empty(run: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", [*COMMANDS, "nonsense"])
+def test_a_misspelt_command_is_answered_with_the_nearest_one(run: Run, name: str) -> None:
+    result = run(f"{name}s")
+    assert result.exit_code == 2
+    assert f"No such command '{name}s'." in result.stderr
+    assert (f"Did you mean {name!r}?" in result.stderr) == (name in COMMANDS)
+
+
+@pytest.mark.parametrize("arguments", [["index"], ["lookup", "x"], ["documents"]])
+def test_an_empty_folder_is_said_to_be_empty(run: Run, tmp_path: Path, arguments: list[str]) -> None:
     (tmp_path / "empty").mkdir()
-    result = run("index", "--json", root="empty")
-    assert json.loads(result.stdout)["documents"] == 0
-    assert "holds no .md file" in result.stderr
+    result = run(*arguments, "--json", root="empty")
+    json.loads(result.stdout)
+    assert f"{tmp_path / 'empty'} holds no .md file: put one there, store one with `kbapp upload" in result.stderr
 
 
 def test_terminal_escapes_in_documents_do_not_reach_the_terminal(run: Run, tmp_path: Path) -> None:
