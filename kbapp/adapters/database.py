@@ -95,17 +95,18 @@ class Database:
     def _open_writer(self) -> sqlite3.Connection:
         if self._writer is None:
             self.file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            connection = self._connect()
-            try:
-                # SQLite does not wait for others when it changes the journal: one process at a time.
-                with FileLock(self.file.with_suffix(".lock"), timeout=BUSY_TIMEOUT_SECONDS):
+            # SQLite does not wait for others when it changes the journal: one process at a time. Who holds the lock may
+            # also put another file in its place (an import).
+            with FileLock(self.file.with_suffix(".lock"), timeout=BUSY_TIMEOUT_SECONDS):
+                connection = self._connect()
+                try:
                     connection.execute("PRAGMA journal_mode = WAL")
                     self._migrate(connection)
-                connection.execute("PRAGMA synchronous = NORMAL")
-                connection.execute("PRAGMA foreign_keys = ON")  # no chunk without its document
-            except BaseException:
-                connection.close()
-                raise
+                    connection.execute("PRAGMA synchronous = NORMAL")
+                    connection.execute("PRAGMA foreign_keys = ON")  # no chunk without its document
+                except BaseException:
+                    connection.close()
+                    raise
             self._writer = connection
         return self._writer
 
@@ -121,8 +122,8 @@ class Database:
         newer = sorted(applied - set(MIGRATION_NAMES))
         if newer:
             raise IndexUnavailable(
-                f"{self.file} was written by a newer kbapp (it has {newer[-1]}):"
-                " update kbapp, or name another --state-dir"
+                f"{self.file} was written by a newer kbapp (it has schema {newer[-1]}, this one knows"
+                f" {MIGRATION_NAMES[-1]}): update kbapp, or name another --state-dir"
             )
         if applied == set(MIGRATION_NAMES):
             return

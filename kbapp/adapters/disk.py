@@ -83,7 +83,7 @@ def write_whole(file: Path, data: bytes, *, mode: int | None = None) -> None:
             with suppress(OSError):
                 file.parent.rmdir()
         raise
-    _sync(file.parent)
+    sync_folder(file.parent)
 
 
 def remove_leftovers(root: Path) -> None:
@@ -116,7 +116,7 @@ def _child(folder: str, name: str) -> tuple[str, bool]:
     return child, False
 
 
-def _sync(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Make a rename durable; Windows cannot open folders and does it by itself."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
