@@ -6,18 +6,19 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kbapp.bootstrap import open_knowledge_base
+    from kbapp.bootstrap import import_archive, open_knowledge_base
     from kbapp.domain.lookup_result import LookupResult
     from kbapp.domain.relevance import RelevanceLevel
     from kbapp.settings import Settings
     from kbapp.surfaces.tool import lookup_tool
 
-__all__ = ["LookupResult", "RelevanceLevel", "Settings", "lookup_tool", "open_knowledge_base"]
+__all__ = ["LookupResult", "RelevanceLevel", "Settings", "import_archive", "lookup_tool", "open_knowledge_base"]
 
 _MODULES = {
     "LookupResult": "kbapp.domain.lookup_result",
     "RelevanceLevel": "kbapp.domain.relevance",
     "Settings": "kbapp.settings",
+    "import_archive": "kbapp.bootstrap",
     "lookup_tool": "kbapp.surfaces.tool",
     "open_knowledge_base": "kbapp.bootstrap",
 }

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
+from kbapp.adapters.backup_places import STAGING_FOLDER, Places
 from kbapp.adapters.database import Database
 from kbapp.adapters.document_files import DocumentFiles
 from kbapp.adapters.document_records import DocumentRecords
@@ -29,6 +30,7 @@ from kbapp.adapters.settings_file import SettingsFile
 from kbapp.adapters.telemetry_summary import CallStatistics
 from kbapp.adapters.vector_replica import VectorReplica
 from kbapp.domain.action_memory import DomainPolicy, RetrievedDocTracker
+from kbapp.domain.backup import ExportReport, ImportReport
 from kbapp.domain.chunking import ChunkingOptions
 from kbapp.domain.errors import UserError
 from kbapp.domain.frontmatter import FrontmatterAliases
@@ -86,19 +88,17 @@ def open_knowledge_base(
 
     Raises:
         UserError: a setting is wrong, or the folder does not exist.
+        IndexUnavailable: an import was interrupted and cannot be finished now.
     """
     settings = _settings(knowledge_base)
+    _finish_import(settings)
     folder = _base_folder(settings, explicit=isinstance(knowledge_base, (str, Path)))
     embedder = embedder or open_embedder(_embedding_options(settings))
     database = Database(settings.state_folder / DATABASE_FILE)
     records = DocumentRecords(database, folder.name)
     full_text = FullTextIndex(database)
     cache = EmbeddingCache(database, embedder.model_id)
-    files = DocumentFiles(
-        folder,
-        max_file_size=settings.knowledge.max_file_size,
-        aliases=FrontmatterAliases(**settings.knowledge.frontmatter_aliases.model_dump()),
-    )
+    files = _files(settings, folder)
     keywords = KeywordIndex(
         MatchRules(
             common_keyword_share=settings.retrieval.l0.common_keyword_share,
@@ -220,11 +220,34 @@ def open_knowledge_base(
                 ),
                 index_lock=index_lock,
             ),
+            export=partial(_export, settings, files),
             open_watch=partial(_open_watch, folder),
             follow_options=FollowOptions(settings.watch.debounce_seconds, settings.watch.reconcile_seconds),
             closers=(telemetry.close, search.close, vectors.close, database.close),
         )
     )
+
+
+def import_archive(
+    archive: Path | str, knowledge_base: Settings | Path | str | None = None, *, replace: bool = False
+) -> ImportReport:
+    """Put what ``kb.export`` wrote in the place of a knowledge base that nobody has open; `kbapp index` comes next.
+
+    ``replace`` what is there, which is kept as an archive in the state folder.
+
+    Raises:
+        UserError: the archive is not whole, not ours or newer than this program; or something is there and ``replace``
+            is not set; or something cannot be written. Nothing has changed then.
+        IndexUnavailable: another process has the knowledge base open (nothing has changed either), or what was begun
+            cannot be finished: the next start goes on.
+    """
+    from kbapp.adapters.backup_import import BackupImport
+
+    settings = _settings(knowledge_base)
+    folder = Path(os.path.abspath(settings.base_folder))  # noqa: PTH100 - as in _base_folder
+    check_settings = partial(Settings.load, environ={})
+    backup = BackupImport(_places(settings, folder), _files(settings, folder), check_settings)
+    return backup.run(Path(archive), replacing=replace)
 
 
 def open_executor(
@@ -253,6 +276,33 @@ def _open_watch(folder: Path, on_change: Callable[[], None]) -> FolderWatch:
     from kbapp.adapters.watcher import FolderWatcher  # 80 ms, for processes that stay
 
     return FolderWatcher(folder, on_change)
+
+
+def _files(settings: Settings, folder: Path) -> DocumentFiles:
+    return DocumentFiles(
+        folder,
+        max_file_size=settings.knowledge.max_file_size,
+        aliases=FrontmatterAliases(**settings.knowledge.frontmatter_aliases.model_dump()),
+    )
+
+
+def _places(settings: Settings, folder: Path) -> Places:
+    state = settings.state_folder
+    return Places(folder, state, state / DATABASE_FILE, settings.project_root / settings.config_file)
+
+
+def _export(settings: Settings, files: DocumentFiles, target: Path, *, vectors: bool, force: bool) -> ExportReport:
+    from kbapp.adapters.backup_export import BackupExport
+
+    folder = Path(os.path.abspath(settings.base_folder))  # noqa: PTH100 - as in _base_folder
+    return BackupExport(_places(settings, folder), files).run(target, vectors=vectors, force=force)
+
+
+def _finish_import(settings: Settings) -> None:
+    if (settings.state_folder / STAGING_FOLDER).exists():  # rare: what only an import needs is not imported else
+        from kbapp.adapters.backup_apply import finish_import
+
+        finish_import(settings.state_folder)
 
 
 def _sessions(settings: Settings, telemetry: Telemetry) -> Sessions:

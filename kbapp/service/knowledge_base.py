@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Self
 
 from kbapp.domain.action_memory import DomainPolicy, SessionMemory
+from kbapp.domain.backup import ExportReport
 from kbapp.domain.documents import Document, DocumentRecord, KnowledgeEntry, StoredChunk
 from kbapp.domain.errors import IndexUnavailable, UserError
 from kbapp.domain.health import Health
@@ -30,6 +31,7 @@ from kbapp.domain.query import clean_session_id
 from kbapp.domain.relevance import EvidenceProfile, RelevanceLevel, Thresholds
 from kbapp.domain.telemetry import Feedback, InvocationFilter, MarkedCall, SqlResult, Verdict
 from kbapp.domain.telemetry_summary import TelemetrySummary
+from kbapp.service.backup import Export
 from kbapp.service.documents import Documents, IndexLock, UploadResult
 from kbapp.service.follower import Follower, FollowOptions, FollowStatus, OpenWatch
 from kbapp.service.grading import Grading, GradingInForce
@@ -73,6 +75,7 @@ class Parts:
     levels: LevelCalibration
     index_lock: IndexLock
     server_copy: ServerCopy
+    export: Export
     open_watch: OpenWatch
     follow_options: FollowOptions
     closers: Sequence[Callable[[], None]]
@@ -187,6 +190,17 @@ class KnowledgeBase:
             IndexUnavailable: the server or the database does not answer, or somebody is indexing; a later run goes on.
         """
         return self._parts.server_copy.run(uri, on_progress, wait_seconds)
+
+    def export(self, path: Path | str, *, vectors: bool = True, force: bool = False) -> ExportReport:
+        """Write documents, database and settings without secrets to one archive, while others go on; read it back.
+
+        ``vectors``: also what was embedded, so that a restored copy need not embed it again; ``force``: overwrite.
+
+        Raises:
+            UserError: the file cannot be written, or is there and ``force`` is not set; nothing is left behind.
+            IndexUnavailable: the database cannot be read, or another process exports.
+        """
+        return self._parts.export(Path(path), vectors=vectors, force=force)
 
     def refresh(self, on_progress: OnProgress | None = None) -> IndexReport:
         """Follow what changed in the files since the last time; does not wait.
