@@ -15,6 +15,7 @@ from kbapp.adapters.database import Database
 from kbapp.adapters.document_files import DocumentFiles
 from kbapp.adapters.document_records import DocumentRecords
 from kbapp.adapters.embedders import EmbeddingOptions, default_model, open_embedder
+from kbapp.adapters.embedders.own import OwnEmbedder
 from kbapp.adapters.embedding_cache import EmbeddingCache
 from kbapp.adapters.environment_checks import app_port, folder_problems
 from kbapp.adapters.full_text import FullTextIndex
@@ -27,11 +28,13 @@ from kbapp.adapters.milvus_index import MilvusIndex
 from kbapp.adapters.milvus_server import server_index
 from kbapp.adapters.profiles import is_calibrated_for, profile_for, profile_name
 from kbapp.adapters.settings_file import SettingsFile
+from kbapp.adapters.source_states import SourceStates
 from kbapp.adapters.telemetry_summary import CallStatistics
 from kbapp.adapters.vector_replica import VectorReplica
 from kbapp.domain.action_memory import DomainPolicy, RetrievedDocTracker
 from kbapp.domain.backup import ExportReport, ImportReport
 from kbapp.domain.chunking import ChunkingOptions
+from kbapp.domain.circuit_breaker import BreakerRules, SourceState
 from kbapp.domain.errors import UserError
 from kbapp.domain.frontmatter import FrontmatterAliases
 from kbapp.domain.health import Engine, Problem
@@ -48,6 +51,7 @@ from kbapp.service.constrained_executor import ConstrainedExecutor
 from kbapp.service.documents import Documents
 from kbapp.service.executor import Executor, LookupTool, UnconstrainedExecutor
 from kbapp.service.follower import FolderWatch, FollowOptions
+from kbapp.service.gate import Gate
 from kbapp.service.grading import GradingInForce
 from kbapp.service.health import HealthCheck, Surroundings
 from kbapp.service.indexing import Indexer
@@ -59,8 +63,10 @@ from kbapp.service.previews import Previews
 from kbapp.service.repeated_lines import RepeatedLines
 from kbapp.service.server_copy import ServerCopy
 from kbapp.service.sessions import Sessions
+from kbapp.service.stages import Stage, Stages
 from kbapp.service.telemetry import Telemetry
 from kbapp.service.vector_search import SearchOptions, VectorSearch
+from kbapp.service.warm_results import WarmResults
 from kbapp.settings import Settings
 
 logger = logging.getLogger("kbapp")
@@ -93,7 +99,7 @@ def open_knowledge_base(
     settings = _settings(knowledge_base)
     _finish_import(settings)
     folder = _base_folder(settings, explicit=isinstance(knowledge_base, (str, Path)))
-    embedder = embedder or open_embedder(_embedding_options(settings))
+    embedder = OwnEmbedder(embedder) if embedder else open_embedder(_embedding_options(settings))
     database = Database(settings.state_folder / DATABASE_FILE)
     records = DocumentRecords(database, folder.name)
     full_text = FullTextIndex(database)
@@ -112,6 +118,8 @@ def open_knowledge_base(
     )
     indexed = IndexedVectors(vectors, cache)
     replica = VectorReplica(database, embedder, indexed)
+    source_states = SourceStates(settings.state_folder)
+    stages = _stages(settings, source_states.note)
     search = VectorSearch(
         embedder=embedder,
         vectors=replica if _is_searched_in_memory(settings) else indexed,
@@ -119,6 +127,7 @@ def open_knowledge_base(
         records=records,
         grading=grading,
         options=_search_options(settings),
+        stages=stages,
     )
     chunker = Chunker(_chunking_options(settings), embedder.model_id, folder.name)
     repeated = _repeated_lines(settings, files, records)
@@ -158,6 +167,7 @@ def open_knowledge_base(
                 *_profile_problems(settings, embedder.model_id),
             ),
             index_lock=index_lock,
+            sources=lambda: (*stages.states(), *source_states.of_others()),
         ),
         grading=grading,
     )
@@ -171,6 +181,7 @@ def open_knowledge_base(
         engine=partial(_known_engine, vectors),
         in_memory=replica.size,
         lost_rows=lambda: log.failures,
+        sources=stages.states,
     )
     indexer.load_keywords()
     telemetry.prune_in_background()
@@ -185,6 +196,8 @@ def open_knowledge_base(
                 files=files,
                 search=search,
                 options=_lookup_options(settings),
+                warm=WarmResults(files, settings.retrieval.breaker.warm_minutes * 60, time.time),
+                gate=Gate(settings.retrieval.limits.max_in_flight, settings.retrieval.limits.wait_seconds),
                 is_in_l0=indexer.is_in_l0,
             ),
             telemetry=telemetry,
@@ -196,6 +209,7 @@ def open_knowledge_base(
             max_file_size=settings.knowledge.max_file_size,
             health=health,
             overview=overview,
+            stages=stages,
             grading=grading,
             settings_file=_settings_file(settings),
             levels=LevelCalibration(
@@ -223,7 +237,7 @@ def open_knowledge_base(
             export=partial(_export, settings, files),
             open_watch=partial(_open_watch, folder),
             follow_options=FollowOptions(settings.watch.debounce_seconds, settings.watch.reconcile_seconds),
-            closers=(telemetry.close, search.close, vectors.close, database.close),
+            closers=(telemetry.close, search.close, source_states.close, vectors.close, database.close),
         )
     )
 
@@ -363,6 +377,20 @@ def _is_searched_in_memory(settings: Settings) -> bool:
 
 def _is_remote(settings: Settings) -> bool:
     return settings.milvus.uri.startswith(("http://", "https://"))
+
+
+def _stages(settings: Settings, on_change: Callable[[SourceState], None]) -> Stages:
+    breaker, limits = settings.retrieval.breaker, settings.retrieval.limits
+    rules = BreakerRules(
+        breaker.failure_share, breaker.min_calls, breaker.window_seconds, breaker.open_seconds, breaker.probes
+    )
+    vectors = Stage("vectors", "vector search", rules, limits.timeout_seconds, on_change=on_change)
+    full_text = Stage("full-text", "full-text search", rules, limits.timeout_seconds, on_change=on_change)
+    stages = Stages(vectors, full_text, lookups_at_once=limits.max_in_flight)
+    for state in stages.states():
+        if breaker.forced_open in (state.name, "all"):
+            stages.force(state.name, is_open=True)
+    return stages
 
 
 def _search_options(settings: Settings) -> SearchOptions:

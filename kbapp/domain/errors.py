@@ -3,7 +3,8 @@
 KbError
 ├── UserError          the caller can mend it; ``str(error)`` is a sentence fit to show
 └── IndexUnavailable   a level (L0, L1, full text) cannot answer now; the result is degraded
-    └── IndexBusy      another process is writing the indexes: try again
+    ├── IndexBusy      another process is writing the indexes: try again
+    └── RequestRefused it works, but has nothing for this request: no failure that a breaker counts
 """
 
 
@@ -25,3 +26,7 @@ class IndexBusy(IndexUnavailable):
     def __init__(self, message: str, *, by_this_process: bool = False) -> None:
         super().__init__(message)
         self.by_this_process = by_this_process
+
+
+class RequestRefused(IndexUnavailable):
+    """A source works, but cannot serve this request, or what it holds is not for this model."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from kbapp.domain.documents import JsonValue
 from kbapp.domain.invocation import CLEAR_TOOL_NAME, Invocation
 from kbapp.domain.lookup_result import DedupReason
-from kbapp.domain.relevance import HintLanguage, RelevanceLevel, Thresholds
+from kbapp.domain.relevance import CandidateEvidence, HintLanguage, RelevanceLevel, Thresholds
 from kbapp.domain.row_evidence import GradedCandidate, KeywordEvidence, RowEvidence, row_evidence
 
 _DIGITS = 4
@@ -211,11 +211,17 @@ def _candidate_sentences(evidence: RowEvidence) -> Iterator[str]:
         yield (
             f"L1 {candidate.document} ({candidate.breadcrumb}):"
             f" similarity {_against_thresholds(candidate, evidence.thresholds, HintLanguage.EN)};"
-            f" distance {round(found.distance, _DIGITS)}, cosine {round(found.cosine, _DIGITS)},"
+            f" {_vector_words(found)},"
             f" words found {found.found_terms} ({found.coverage:.0%} by weight),"
             f" unknown names {found.unknown_share:.0%}; rank {' and '.join(ranks) or '–'}"
             f"{', its document is the first of both' if found.leads_both else ''}."
         )
+
+
+def _vector_words(found: CandidateEvidence) -> str:
+    if found.distance is None or found.cosine is None:
+        return "no vector could be compared"
+    return f"distance {round(found.distance, _DIGITS)}, cosine {round(found.cosine, _DIGITS)}"
 
 
 def _similarity(value: float, thresholds: Thresholds) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from kbapp.domain.circuit_breaker import SourceState
 from kbapp.domain.documents import JsonValue
 from kbapp.domain.level_cuts import LevelCuts
 
@@ -60,6 +61,8 @@ class Health:
     """Where levels begin in this knowledge base; None: where the profile says."""
     has_own_profile: bool = False
     """Whether the profile is the one in the settings, made by ``kbapp calibrate``."""
+    sources: tuple[SourceState, ...] = ()
+    """What a lookup asks: of this process, and of others where a breaker is not closed."""
 
     def to_dict(self) -> dict[str, JsonValue]:
         """The form of ``kbapp doctor --json``."""
@@ -76,6 +79,16 @@ class Health:
             "app_port": {"port": self.app_port.port, "state": self.app_port.state.value},
             "counts": dict(self.counts),
             "levels": self._levels(),
+            "sources": [
+                {
+                    "source": source.name,
+                    "state": source.kind.value,
+                    "forced": source.is_forced,
+                    "reason": source.reason or None,
+                    "pid": source.pid,
+                }
+                for source in self.sources
+            ],
             "consistent": self.consistent,
             "problems": [{"problem": item.problem, "way_out": item.way_out} for item in self.problems],
         }

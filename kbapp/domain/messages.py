@@ -12,6 +12,9 @@ NO_SUCH_SECTION = "no_such_section"
 AMBIGUOUS_MATCH = "ambiguous_match"
 L0_UNAVAILABLE = "l0_unavailable"
 L1_UNAVAILABLE = "l1_unavailable"
+VECTORS_UNAVAILABLE = "vectors_unavailable"
+WARM_RESULTS = "warm_results"
+TOO_MANY_LOOKUPS = "too_many_lookups"
 FULL_TEXT_UNAVAILABLE = "full_text_unavailable"
 FILE_UNREADABLE = "file_unreadable"
 STOP_SEARCHING = "stop_searching"
@@ -50,6 +53,22 @@ _TEXTS: Mapping[str, Mapping[HintLanguage, str]] = {
     L1_UNAVAILABLE: {
         HintLanguage.ZH: "语义检索暂不可用，结果仅来自关键词检索：{reason}",
         HintLanguage.EN: "Semantic search is unavailable; the result comes from keyword search alone: {reason}",
+    },
+    VECTORS_UNAVAILABLE: {
+        HintLanguage.ZH: "语义检索暂不可用，结果仅来自关键词和全文检索：{reason}",
+        HintLanguage.EN: (
+            "Semantic search is unavailable; the result comes from keyword and full-text search alone: {reason}"
+        ),
+    },
+    WARM_RESULTS: {
+        HintLanguage.ZH: "检索暂不可用，以下是 {time} UTC 的检索结果，相关文档此后没有变化：{reason}",
+        HintLanguage.EN: (
+            "Search is unavailable; this was found at {time} UTC, in documents that have not changed since: {reason}"
+        ),
+    },
+    TOO_MANY_LOOKUPS: {
+        HintLanguage.ZH: "正在处理的检索过多（{count} 个），等待 {seconds} 秒后仍未轮到：请稍后重试",
+        HintLanguage.EN: "{count} lookups are under way, and none ended within {seconds} s: ask again in a moment",
     },
     FULL_TEXT_UNAVAILABLE: {
         HintLanguage.ZH: "全文检索暂不可用：{reason}",

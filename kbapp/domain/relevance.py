@@ -63,15 +63,15 @@ COVERAGE_PRIOR = 10.0
 class CandidateEvidence:
     """What is known of one chunk as an answer to one query.
 
-    ``distance``: squared L2 between the query's and the chunk's unit vectors, 0 … 4. The query's content tokens are
-    weighed by their rarity in the knowledge base (``query_terms``): ``query_weight`` is the weight of all,
-    ``found_weight`` of those that stand in the chunk or its headings (``found_terms``: how many, in ``found_runs``
-    separate places of the query), ``unknown_weight`` of the Latin ones that stand nowhere in the knowledge base (a
-    product, an error code that it does not know).
+    ``distance``: squared L2 between the query's and the chunk's unit vectors, 0 … 4; None: there was no vector. The
+    query's content tokens are weighed by their rarity in the knowledge base (``query_terms``): ``query_weight`` is the
+    weight of all, ``found_weight`` of those that stand in the chunk or its headings (``found_terms``: how many, in
+    ``found_runs`` separate places of the query), ``unknown_weight`` of the Latin ones that stand nowhere in the
+    knowledge base (a product, an error code that it does not know).
     ``leads_both``: the chunk's document is the first one by vectors and by full text.
     """
 
-    distance: float
+    distance: float | None
     query_weight: float = 0.0
     found_weight: float = 0.0
     unknown_weight: float = 0.0
@@ -80,9 +80,9 @@ class CandidateEvidence:
     leads_both: bool = False
 
     @property
-    def cosine(self) -> float:
-        """Cosine of the two unit vectors: 1 − d/2."""
-        return 1 - self.distance / 2
+    def cosine(self) -> float | None:
+        """Cosine of the two unit vectors: 1 − d/2; None: there was no vector."""
+        return None if self.distance is None else 1 - self.distance / 2
 
     @property
     def coverage(self) -> float:
@@ -101,15 +101,25 @@ class CandidateEvidence:
 
 
 def evidence_terms(evidence: CandidateEvidence) -> tuple[float, ...]:
-    """What ``EvidenceProfile`` weighs, in the order of its weights."""
+    """What ``EvidenceProfile`` weighs, in the order of its weights.
+
+    Raises:
+        ValueError: there was no vector.
+    """
     return (
-        evidence.cosine,
+        1 - _distance_of(evidence) / 2,
         evidence.judged_coverage,
         math.log1p(evidence.unknown_weight),
         math.log1p(evidence.found_terms),
         math.log1p(evidence.found_runs),
         float(evidence.leads_both),
     )
+
+
+def _distance_of(evidence: CandidateEvidence) -> float:
+    if evidence.distance is None:
+        raise ValueError("without a vector a candidate is graded by WordsProfile")
+    return evidence.distance
 
 
 def l2_similarity(distance: float, max_l2_distance: float) -> float:
@@ -131,7 +141,7 @@ class DistanceProfile:
 
     def similarity(self, evidence: CandidateEvidence, thresholds: Thresholds) -> float:
         """G1's formula."""
-        return l2_similarity(evidence.distance, thresholds.max_l2_distance)
+        return l2_similarity(_distance_of(evidence), thresholds.max_l2_distance)
 
 
 REFERENCE_SIMILARITY = 0.5
@@ -190,7 +200,31 @@ class EvidenceProfile:
         return 1 - (1 - HIGHLY_RELEVANT_SIMILARITY) * math.exp(high - logit)
 
 
-RelevanceProfile = DistanceProfile | EvidenceProfile
+@dataclass(frozen=True, slots=True)
+class WordsProfile:
+    """Relevance by the words alone, while there are no vectors: a reference at most.
+
+    ``min_coverage``: the share of the query's weight that a chunk must hold, 0 … 1.
+    """
+
+    name: str
+    min_coverage: float
+    provisional: bool = False
+
+    @property
+    def fusion_weight(self) -> float | None:
+        """There are no cosines to weigh."""
+        return None
+
+    def similarity(self, evidence: CandidateEvidence, thresholds: Thresholds) -> float:
+        """The threshold of a reference from ``min_coverage`` on, less in proportion below it."""
+        return thresholds.reference * min(1.0, evidence.coverage / self.min_coverage)
+
+
+WORDS_ALONE = WordsProfile("words alone", min_coverage=0.4)
+"""Chosen by measurement, see ``docs/reliability.md``."""
+
+RelevanceProfile = DistanceProfile | EvidenceProfile | WordsProfile
 
 
 L1_LEVELS = (RelevanceLevel.HIGHLY_RELEVANT, RelevanceLevel.REFERENCE)

@@ -14,11 +14,12 @@ from kbapp.domain.relevance import (
     RelevanceLevel,
     RelevanceProfile,
     Thresholds,
+    WordsProfile,
     level_of,
 )
 
-_PROFILES: dict[JsonValue, type[DistanceProfile] | type[EvidenceProfile]] = {
-    kind.__name__: kind for kind in (DistanceProfile, EvidenceProfile)
+_PROFILES: dict[JsonValue, type[DistanceProfile] | type[EvidenceProfile] | type[WordsProfile]] = {
+    kind.__name__: kind for kind in (DistanceProfile, EvidenceProfile, WordsProfile)
 }
 
 _GUESSES = frozenset(tier.name.lower() for tier in MatchTier if not tier.is_literal)
@@ -156,7 +157,7 @@ def _match(row: dict[str, JsonValue]) -> KeywordEvidence:
 
 def _candidate(row: dict[str, JsonValue]) -> GradedCandidate:
     evidence = CandidateEvidence(
-        distance=_number(row["distance"]),
+        distance=None if row["distance"] is None else _number(row["distance"]),
         query_weight=_number(row["query_weight"]),
         found_weight=_number(row["found_weight"]),
         unknown_weight=_number(row["unknown_weight"]),

@@ -22,6 +22,8 @@ class Findings:
     """Everything that one query found, before anything is chosen.
 
     ``goes_deeper``: it names a new dimension of the only matching document, which was given before: L1 looks further.
+    ``search``: with a ``search_problem``, what the words alone found, or what was ``warm_since`` (ISO 8601, UTC) an
+    earlier search. ``is_refused``: too many others were under way.
     ``covers_little``: there is one match, and it covers too little of the query to answer alone (K11).
     """
 
@@ -32,6 +34,8 @@ class Findings:
     search: SearchOutcome | None
     search_problem: str | None
     covers_little: bool = False
+    warm_since: str | None = None
+    is_refused: bool = False
 
     @property
     def is_unsupported(self) -> bool:
@@ -41,7 +45,7 @@ class Findings:
     @property
     def l1_is_complete(self) -> bool:
         """Whether L1 was searched while every document was in it."""
-        return self.search is not None and not self.search.pending
+        return self.search is not None and self.search_problem is None and not self.search.pending
 
     @property
     def matches(self) -> tuple[KeywordMatch, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
+from kbapp.domain.circuit_breaker import SourceState
 from kbapp.domain.errors import IndexBusy, IndexUnavailable
 from kbapp.domain.health import AppPort, Engine, Health, Problem
 from kbapp.domain.ports import Embedder, EmbeddingCache
@@ -26,6 +27,7 @@ class Surroundings:
     app_port: Callable[[], AppPort]
     settings_problems: Callable[[], Iterable[Problem]]
     index_lock: Callable[[float], AbstractContextManager[None]]
+    sources: Callable[[], tuple[SourceState, ...]]
 
 
 class HealthCheck:
@@ -64,6 +66,7 @@ class HealthCheck:
             problems=problems,
             level_cuts=self._grading.cuts(),
             has_own_profile=self._grading.has_own_profile,
+            sources=self._surroundings.sources(),
         )
 
     def prune(self) -> int:

@@ -46,6 +46,7 @@ from kbapp.service.profile_settings import profile_settings
 from kbapp.service.ranking import Ranking
 from kbapp.service.server_copy import CopyReport, ServerCopy
 from kbapp.service.sessions import Sessions
+from kbapp.service.stages import Stages
 from kbapp.service.telemetry import Telemetry
 from kbapp.service.vector_search import SearchOutcome
 
@@ -70,6 +71,7 @@ class Parts:
     max_file_size: int
     health: HealthCheck
     overview: OverviewReader
+    stages: Stages
     grading: GradingInForce
     settings_file: SettingsFile
     levels: LevelCalibration
@@ -459,6 +461,16 @@ class KnowledgeBase:
         """Whether and how the files are followed, and what is going on."""
         follower = self._follower
         return follower.status if follower else FollowStatus()
+
+    def switch_source(self, name: str, *, is_on: bool) -> None:
+        """Switch a source of the retrieval (``vectors``, ``full-text``) off in this process, or on again.
+
+        For a demonstration of what a lookup does then; what was counted of its failures is forgotten.
+
+        Raises:
+            UserError: there is no source of this name.
+        """
+        self._parts.stages.force(name, is_open=not is_on)
 
     def close(self) -> None:
         """Follow no more, and release the engine and the database."""

@@ -94,7 +94,7 @@ class LevelCalibration:
 
     def _score(self, profile: EvidenceProfile, probe: str, vector: Vectors) -> float:
         """The best log-odds among what a lookup considers for it."""
-        outcome = self._search.search(probe, vector=vector)
+        outcome = self._search.search_vectors(probe, vector=vector)
         if outcome.full_text_problem:
             raise IndexUnavailable(outcome.full_text_problem)  # scores without words would put the cuts too low
         considered = outcome.candidates[: outcome.top_k]

@@ -20,13 +20,15 @@ from kbapp.domain.query import clean_query, clean_text
 from kbapp.domain.relevance import HINTS, HintLanguage
 from kbapp.service.answering import Answer
 from kbapp.service.choosing import Choice, Chooser
-from kbapp.service.clock import now
+from kbapp.service.clock import iso, now
 from kbapp.service.findings import Findings, KeywordOutcome
+from kbapp.service.gate import Gate
 from kbapp.service.given import call_of, given_details
 from kbapp.service.lookup_details import retrieval_details
 from kbapp.service.lookup_log import log_answer, log_confidence, log_keyword_matches, log_search
 from kbapp.service.ranking import Ranking, rank
 from kbapp.service.vector_search import SearchOutcome, VectorSearch
+from kbapp.service.warm_results import WarmResults
 
 logger = logging.getLogger("kbapp.lookup")
 
@@ -75,6 +77,8 @@ class Lookup:
         files: DocumentFiles,
         search: VectorSearch,
         options: LookupOptions,
+        warm: WarmResults,
+        gate: Gate,
         is_in_l0: Callable[[KnowledgeEntry, str], bool] = lambda _entry, _content_hash: True,
     ) -> None:
         """``is_in_l0``: whether L0 holds this entry now, and from the version of its document with this hash."""
@@ -82,6 +86,8 @@ class Lookup:
         self._is_in_l0 = is_in_l0
         self._search = search
         self._options = options
+        self._warm = warm
+        self._gate = gate
         self._chooser = Chooser(files, options.language)
 
     def run(self, request: LookupRequest, memory: SessionMemory = NO_MEMORY) -> LookupOutcome:
@@ -92,7 +98,9 @@ class Lookup:
         """
         started = time.perf_counter()
         asked = self._clean(request)
-        findings = self._find(asked, memory, ALTERNATIVES if memory.calls else 0)
+        with self._gate.entered() as is_inside:
+            alternatives = ALTERNATIVES if memory.calls else 0
+            findings = self._find(asked, memory, alternatives) if is_inside else self._refused(asked)
         policy = request.domain_policy or self._options.domain_policy
         choice = self._chooser.choose(findings, asked, memory, policy)
         result = self._result(findings, choice, memory)
@@ -101,6 +109,8 @@ class Lookup:
         details = retrieval_details(findings, choice.found, result, grading, self._options.min_coverage)
         details |= given_details(choice.answer)
         details |= {
+            "search_problem": findings.search_problem,
+            "warm_since": findings.warm_since,
             "domain_policy": policy.value,
             "force": asked.force,
             "new_domains": [domain for domain in choice.answer.domains if domain not in memory.domains],
@@ -120,7 +130,7 @@ class Lookup:
         findings = self._find(asked, NO_MEMORY, everything)
         search, problem = findings.search, findings.search_problem
         if findings.confident:
-            search, problem = self._search_vectors(asked.query, everything)
+            search, problem = self._searched(asked.query, everything)
         return rank(self._chooser.answerer.answers(findings, ""), findings, search, problem)
 
     def considered(self, query: str) -> SearchOutcome:
@@ -130,7 +140,7 @@ class Lookup:
             UserError: the query is empty or too long.
             IndexUnavailable: vectors cannot be had now.
         """
-        return self._search.search(clean_query(query, self._options.max_query_characters))
+        return self._search.search_vectors(clean_query(query, self._options.max_query_characters))
 
     def _clean(self, request: LookupRequest) -> DedupRequest:
         return DedupRequest(
@@ -145,6 +155,16 @@ class Lookup:
         if self._mixes_versions(findings):  # the document was indexed in between
             findings = self._find_once(asked, memory, alternatives)
         return findings
+
+    def _refused(self, asked: DedupRequest) -> Findings:
+        sentence = messages.message(
+            messages.TOO_MANY_LOOKUPS,
+            self._options.language,
+            count=self._gate.limit,
+            seconds=f"{self._gate.wait_seconds:g}",
+        )
+        logger.warning("%s", sentence)
+        return Findings(asked.query, KeywordOutcome((), 0.0, None), False, False, None, sentence, is_refused=True)
 
     def _mixes_versions(self, findings: Findings) -> bool:
         """Whether L0 and L1 tell of the same document in different versions."""
@@ -163,9 +183,19 @@ class Lookup:
         if confident:
             return Findings(asked.query, keywords, confident, goes_deeper, None, None)
         text = f"{asked.query} {asked.dimension}" if is_new else asked.query
-        search, problem = self._search_vectors(text, alternatives)
+        search, problem = self._searched(text, alternatives)
+        warm = self._warm.result(text) if search is None else None
         covers_little = len(keywords.matches) == 1 and keywords.matches[0].coverage < self._options.min_coverage
-        return Findings(asked.query, keywords, confident, goes_deeper, search, problem, covers_little)
+        return Findings(
+            asked.query,
+            keywords,
+            confident,
+            goes_deeper,
+            warm.outcome if warm else search,
+            problem,
+            covers_little,
+            warm_since=iso(warm.found_at) if warm else None,
+        )
 
     def warm_up(self) -> None:
         """Search once, for nothing.
@@ -173,7 +203,7 @@ class Lookup:
         Raises:
             IndexUnavailable: vectors cannot be had now.
         """
-        self._search.search("kbapp")
+        self._search.search_vectors("kbapp")
 
     @property
     def domain_policy(self) -> DomainPolicy:
@@ -197,14 +227,16 @@ class Lookup:
         log_keyword_matches(logger, len(matches), milliseconds)
         return KeywordOutcome(matches, milliseconds, problem)
 
-    def _search_vectors(self, query: str, alternatives: int) -> tuple[SearchOutcome | None, str | None]:
+    def _searched(self, query: str, alternatives: int) -> tuple[SearchOutcome | None, str | None]:
+        """What L1 finds, and what it could not ask for; both where the words alone were searched."""
         try:
             outcome = self._search.search(query, alternatives=alternatives)
         except IndexUnavailable as error:
             logger.warning("[L1 语义检索] 失败: %s", error)
             return None, str(error)
         log_search(logger, outcome)
-        return outcome, None
+        self._warm.keep(query, outcome)
+        return outcome, outcome.vector_problem
 
     def _result(self, findings: Findings, choice: Choice, memory: SessionMemory) -> LookupResult:
         answer = choice.answer
@@ -225,7 +257,7 @@ class Lookup:
     def _degradation(self, findings: Findings, answer: Answer) -> str | None:
         """One sentence that says what is missing, the worst first (Q7)."""
         if findings.search_problem:
-            return self._sentence(messages.L1_UNAVAILABLE, findings.search_problem)
+            return self._search_degradation(findings, findings.search_problem)
         if findings.keywords.problem:
             return self._sentence(messages.L0_UNAVAILABLE, findings.keywords.problem)
         if answer.problem:
@@ -235,6 +267,14 @@ class Lookup:
         if findings.search and findings.search.full_text_problem:
             return self._sentence(messages.FULL_TEXT_UNAVAILABLE, findings.search.full_text_problem)
         return None
+
+    def _search_degradation(self, findings: Findings, problem: str) -> str:
+        if findings.is_refused:
+            return problem
+        if findings.warm_since:
+            time_of_day = findings.warm_since[11:16]
+            return messages.message(messages.WARM_RESULTS, self._options.language, time=time_of_day, reason=problem)
+        return self._sentence(messages.VECTORS_UNAVAILABLE if findings.search else messages.L1_UNAVAILABLE, problem)
 
     def _sentence(self, key: str, reason: str) -> str:
         return messages.message(key, self._options.language, reason=reason)
@@ -248,7 +288,7 @@ class Lookup:
         details: dict[str, JsonValue],
         started: float,
     ) -> Invocation:
-        search = findings.search
+        search = findings.search if findings.warm_since is None else None  # the times of that one are of another call
         return Invocation(
             id=result.invocation_id,
             session_id=request.session_id,
@@ -259,10 +299,10 @@ class Lookup:
             created_at=now(),
             duration_ms=round((time.perf_counter() - started) * 1000, 3),
             l0_ms=round(findings.keywords.milliseconds, 3),
-            embed_ms=round(search.embed_ms, 3) if search else None,
+            embed_ms=round(search.embed_ms, 3) if search and search.embed_ms is not None else None,
             l1_ms=round(search.search_ms, 3) if search else None,
             l0_match_count=len(findings.keywords.matches),
-            l1_called=not findings.confident,
+            l1_called=not (findings.confident or findings.is_refused),
             found=result.found,
             outcome=outcome_of(error=None, degraded=result.degraded, level=result.relevance_level, found=result.found),
             relevance_level=result.relevance_level,

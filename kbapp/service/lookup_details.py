@@ -33,7 +33,7 @@ def retrieval_details(
         "confident": findings.confident,
         "goes_deeper": findings.goes_deeper,
         "min_coverage": min_coverage,
-        "l1_scores": list(distances),
+        "l1_scores": [distance for distance in distances if distance is not None],
         "l1_top_score": graded.evidence.distance if graded else None,
         "l1_top_similarity": graded.similarity if graded else None,
         "l1_top_cosine": graded.evidence.cosine if graded else None,

@@ -32,9 +32,8 @@ def log_confidence(logger: logging.Logger, matches: Sequence[KeywordMatch], *, c
 
 def log_search(logger: logging.Logger, outcome: SearchOutcome) -> None:
     """How many results L1 gave."""
-    logger.debug(
-        "[L1 语义检索] 完成: matches=%d, time=%.0fms", len(outcome.results), outcome.embed_ms + outcome.search_ms
-    )
+    milliseconds = (outcome.embed_ms or 0.0) + outcome.search_ms
+    logger.debug("[L1 语义检索] 完成: matches=%d, time=%.0fms", len(outcome.results), milliseconds)
 
 
 def log_answer(logger: logging.Logger, result: LookupResult, similarity: float | None) -> None:

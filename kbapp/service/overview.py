@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from kbapp.domain.circuit_breaker import BreakerKind, SourceState
 from kbapp.domain.documents import DocumentRecord, DocumentStatus, FileProblem, KnowledgeEntry, domain_of
 from kbapp.domain.errors import IndexUnavailable
 from kbapp.domain.health import Engine
 from kbapp.domain.level_cuts import LevelCuts
 from kbapp.domain.ports import DocumentRecords, KeywordIndex
-from kbapp.domain.relevance import DistanceProfile, RelevanceProfile, Thresholds
+from kbapp.domain.relevance import DistanceProfile, EvidenceProfile, RelevanceProfile, Thresholds
 from kbapp.service.follower import FollowMode, FollowStatus
 from kbapp.service.grading import GradingInForce
 
@@ -34,6 +35,7 @@ class NoticeKind(StrEnum):
 
     DATABASE = "database"
     ENGINE = "engine"
+    PAUSED = "paused"
     FAILED = "failed"
     TELEMETRY = "telemetry"
     FOLLOWING = "following"
@@ -80,6 +82,7 @@ class Overview:
     in_memory: int | None
     following: FollowStatus
     notices: tuple[Notice, ...]
+    sources: tuple[SourceState, ...] = ()
 
     @property
     def documents(self) -> int:
@@ -104,9 +107,9 @@ class Overview:
 
 def profile_kind(profile: RelevanceProfile, cuts: LevelCuts | None) -> ProfileKind:
     """How far the levels can be relied on."""
-    if isinstance(profile, DistanceProfile):
-        return ProfileKind.UNKNOWN if profile.provisional else ProfileKind.CALIBRATED
-    return ProfileKind.CALIBRATED if cuts or profile.has_own_cuts else ProfileKind.PROVISIONAL
+    if isinstance(profile, EvidenceProfile):
+        return ProfileKind.CALIBRATED if cuts or profile.has_own_cuts else ProfileKind.PROVISIONAL
+    return ProfileKind.UNKNOWN if profile.provisional else ProfileKind.CALIBRATED
 
 
 class OverviewReader:
@@ -125,6 +128,7 @@ class OverviewReader:
         engine: Callable[[], Engine | None],
         in_memory: Callable[[], int | None],
         lost_rows: Callable[[], int],
+        sources: Callable[[], tuple[SourceState, ...]],
     ) -> None:
         self._records = records
         self._keywords = keywords
@@ -133,14 +137,17 @@ class OverviewReader:
         self._engine = engine
         self._in_memory = in_memory
         self._lost_rows = lost_rows
+        self._sources = sources
 
     def read(self, following: FollowStatus) -> Overview:
         """The state now; how the files are followed is told by the caller."""
         records, problem = self._known_records()
         entries = self._keywords.entries()
         engine, grading, cuts = self._engine(), self._grading.now(), self._grading.cuts()
+        sources = self._sources()
         notices = [
             *_database_notices(problem),
+            *_source_notices(sources),
             *_engine_notices(engine),
             *_document_notices(records),
             *_telemetry_notices(self._lost_rows()),
@@ -159,6 +166,7 @@ class OverviewReader:
             in_memory=self._in_memory(),
             following=following,
             notices=tuple(sorted(notices, key=lambda notice: order.index(notice.kind))),
+            sources=sources,
         )
 
     def _known_records(self) -> tuple[list[DocumentRecord], str]:
@@ -186,6 +194,12 @@ def domain_states(records: Sequence[DocumentRecord], entries: Sequence[Knowledge
 def _database_notices(problem: str) -> Iterator[Notice]:
     if problem:
         yield Notice(NoticeKind.DATABASE, detail=problem)
+
+
+def _source_notices(sources: Sequence[SourceState]) -> Iterator[Notice]:
+    for source in sources:
+        if source.kind is not BreakerKind.CLOSED:
+            yield Notice(NoticeKind.PAUSED, detail=f"{source.label}: {source.reason}")
 
 
 def _engine_notices(engine: Engine | None) -> Iterator[Notice]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kbapp.domain.documents import ChunkPlace, StoredChunk
-from kbapp.domain.errors import IndexUnavailable
+from kbapp.domain.errors import IndexUnavailable, RequestRefused
 from kbapp.domain.fusion import FusedHit, LegHit, fuse
 from kbapp.domain.index_state import MODEL_STATE, other_model
 from kbapp.domain.ports import (
@@ -21,11 +20,10 @@ from kbapp.domain.ports import (
     VectorSearcher,
 )
 from kbapp.domain.query_terms import QueryTerms, weigh_terms
-from kbapp.domain.relevance import L1_LEVELS, CandidateEvidence, RelevanceLevel, level_of
+from kbapp.domain.relevance import L1_LEVELS, WORDS_ALONE, CandidateEvidence, RelevanceLevel, level_of
 from kbapp.domain.tokens import content_tokens, tokens_of
 from kbapp.service.grading import Grading, GradingInForce
-
-EMBEDDINGS_AT_ONCE = 32  # more than cores: an endpoint's answers are waited for side by side
+from kbapp.service.stages import Stages
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +51,16 @@ class SearchOutcome:
     """The best candidates, best first, what graded them, the times of the stages, and what was missing (None: nothing).
 
     The first ``top_k`` candidates are considered, the best sections of as many documents; the others are there in case
-    these were given before.
+    these were given before. ``vector_problem``: found and graded by their words alone.
     """
 
     candidates: tuple[Candidate, ...]
     grading: Grading
     top_k: int
-    embed_ms: float
+    embed_ms: float | None
     search_ms: float
-    full_text_problem: str | None
+    vector_problem: str | None = None
+    full_text_problem: str | None = None
     pending: int = 0  # documents that are still being indexed
 
     @property
@@ -81,28 +80,45 @@ def best_level_first(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
 
 
 @dataclass(frozen=True, slots=True)
+class _Near:
+    """The chunks nearest to a query, its vector, and the milliseconds that the vector took."""
+
+    vector: Vectors
+    hits: list[VectorHit]
+    embed_ms: float
+
+
+@dataclass(frozen=True, slots=True)
 class _Words:
-    """What SQLite knows of a query, read while the model embeds it; ``are_fused``: full text finds chunks, too."""
+    """The chunks that hold the words of a query; ``are_fused``: it is a leg of the search, else only evidence."""
 
     hits: list[FullTextHit]
     are_fused: bool
-    problem: str | None
     terms: QueryTerms
-    pending: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Legs:
+    """What each leg found, or why it did not; ``near`` None: there are the words alone."""
+
+    near: _Near | None
+    words: _Words
+    vector_problem: str | None
+    full_text_problem: str | None
     grading: Grading
+    pending: int
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
     """The best candidates; ``is_torn``: the chunks in force were not the same all the while."""
 
-    words: _Words
     candidates: tuple[Candidate, ...]
     is_torn: bool
 
 
 class VectorSearch:
-    """L1 with full text fused in. Thread-safe as its ports are; close it."""
+    """L1: vectors with full text fused in, or what one of them finds while the other fails. Thread-safe; close it."""
 
     def __init__(
         self,
@@ -113,12 +129,13 @@ class VectorSearch:
         records: DocumentRecords,
         grading: GradingInForce,
         options: SearchOptions,
+        stages: Stages,
     ) -> None:
         self._embedder = embedder
         self._vectors = vectors
         self._full_text = full_text
         self._records = records
-        self._embedding = ThreadPoolExecutor(EMBEDDINGS_AT_ONCE, "kbapp-embedding")
+        self._stages = stages
         self.grading = grading
         self.options = options
 
@@ -126,100 +143,115 @@ class VectorSearch:
         """The best ``top_k`` candidates for a query, and so many more; ``vector``: its own, where it is known.
 
         Raises:
-            IndexUnavailable: vectors cannot be had, so that nothing can be graded.
+            IndexUnavailable: neither vectors nor full text can be had, or the database cannot be used.
         """
         start = time.perf_counter()
-        # The model works without the interpreter's lock; two threads of ours would hinder each other.
-        embedding = self._embedding.submit(self._embedded, query, vector)
-        words = self._look_up_words(query)
-        vector, embed_ms = embedding.result()
         wanted = self.options.top_k + alternatives
-        found = self._found(vector, words, wanted)
+        legs = self._legs(query, vector)
+        found = self._found(legs, wanted)
         if found.is_torn:
-            found = self._found(vector, self._look_up_words(query), wanted)
+            legs = self._legs(query, legs.near.vector if legs.near else vector)
+            found = self._found(legs, wanted)
+        embed_ms = legs.near.embed_ms if legs.near else None
         return SearchOutcome(
             found.candidates,
-            found.words.grading,
+            legs.grading,
             self.options.top_k,
             embed_ms,
-            (time.perf_counter() - start) * 1000 - embed_ms,
-            found.words.problem,
-            found.words.pending,
+            (time.perf_counter() - start) * 1000 - (embed_ms or 0.0),
+            legs.vector_problem,
+            legs.full_text_problem,
+            legs.pending,
         )
 
-    def _embedded(self, query: str, vector: Vectors | None) -> tuple[Vectors, float]:
-        """The vector of the query, and the milliseconds it took."""
-        start = time.perf_counter()
-        vector = self._embedder.embed_queries([query])[0] if vector is None else vector
-        return vector, (time.perf_counter() - start) * 1000
+    def search_vectors(self, query: str, *, vector: Vectors | None = None) -> SearchOutcome:
+        """``search`` for those who need the distances.
 
-    def _found(self, vector: Vectors, lexical: _Words, wanted: int) -> _Found:
-        """The best candidates of both legs, graded."""
-        vector_hits = self._vectors.search(vector, self.options.candidates)
-        if not vector_hits:
-            self._check_indexed()
-        found = dict.fromkeys([*(hit.chunk_id for hit in vector_hits), *(hit.chunk_id for hit in lexical.hits)])
-        places = self._records.places(list(found))
-        distances = self._distances(vector, vector_hits, places)
-        hits = fuse(_leg_hits(vector_hits, lexical, places, distances), lexical.grading.profile.fusion_weight)[:wanted]
-        chunks = self._records.chunks([hit.chunk_id for hit in hits])
-        candidates = tuple(
-            _graded(lexical, hit, chunks[hit.chunk_id], distances[hit.chunk_id])
-            for hit in hits
-            if hit.chunk_id in chunks
-        )
-        return _Found(lexical, candidates, is_torn=len(places) < len(found) or len(candidates) < len(hits))
-
-    def _check_indexed(self) -> None:
-        """No vector at all is an answer for an empty knowledge base only, or for one that is just being indexed."""
-        if not self._records.chunk_count() or self._records.pending_count():
-            return
-        former = self._records.state(MODEL_STATE)
-        if former and former != self._embedder.model_id:
-            raise IndexUnavailable(other_model(former, self._embedder.model_id))
-        raise IndexUnavailable("the vector index is empty: run `kbapp index`")
+        Raises:
+            IndexUnavailable: vectors cannot be had.
+        """
+        outcome = self.search(query, vector=vector)
+        if outcome.vector_problem:
+            raise IndexUnavailable(outcome.vector_problem)
+        return outcome
 
     def close(self) -> None:
-        """End the threads that embed."""
-        self._embedding.shutdown()
+        """End the threads that search."""
+        self._stages.close()
 
-    def _look_up_words(self, query: str) -> _Words:
-        hits, are_fused, problem = self._full_text_hits(query)
-        terms, pending = self._terms(query), self._records.pending_count()
-        return _Words(hits, are_fused, problem, terms, pending, self.grading.now())
+    def _legs(self, query: str, vector: Vectors | None) -> _Legs:
+        """Both legs, side by side: the model works without the interpreter's lock."""
+        searching = self._stages.start(self._stages.vectors, self._nearest, query, vector)
+        reading = self._stages.start(self._stages.full_text, self._holders, query)
+        held, full_text_problem = reading.answer()
+        near, vector_problem = searching.answer()
+        if near is None and held is None:
+            raise IndexUnavailable("; ".join(dict.fromkeys([str(vector_problem), str(full_text_problem)])))
+        grading, pending = self.grading.now(), self._records.pending_count()
+        words = held or _Words([], are_fused=False, terms=_unweighed(query))
+        if near is None:
+            words, grading = replace(words, are_fused=True), Grading(WORDS_ALONE, grading.thresholds)
+        return _Legs(near, words, vector_problem, full_text_problem, grading, pending)
 
-    def _full_text_hits(self, query: str) -> tuple[list[FullTextHit], bool, str | None]:
-        try:
-            are_fused = self._records.document_count() >= self.options.fusion_min_documents
-            return self._full_text.search(query, self.options.candidates), are_fused, None
-        except IndexUnavailable as error:
-            return [], False, str(error)
+    def _nearest(self, query: str, vector: Vectors | None) -> _Near:
+        start = time.perf_counter()
+        vector = self._embedder.embed_queries([query])[0] if vector is None else vector
+        embed_ms = (time.perf_counter() - start) * 1000
+        hits = self._vectors.search(vector, self.options.candidates)
+        self._check_model(are_found=bool(hits))
+        return _Near(vector, hits, embed_ms)
 
-    def _distances(
-        self, vector: Vectors, vector_hits: Sequence[VectorHit], places: Mapping[str, ChunkPlace]
-    ) -> dict[str, float]:
-        """Squared L2 distances by chunk id, also of the chunks that full text alone found (Q9)."""
-        distances = {hit.chunk_id: hit.distance for hit in vector_hits}
-        hashes = {chunk_id: place.content_hash for chunk_id, place in places.items() if chunk_id not in distances}
-        return distances | self._vectors.distances(vector, hashes)
-
-    def _terms(self, query: str) -> QueryTerms:
-        """What the query names; without full text every token weighs the same and none is unknown."""
+    def _holders(self, query: str) -> _Words:
         tokens = content_tokens(query)
-        try:
-            return weigh_terms(query, self._full_text.chunk_frequencies(tokens), self._records.chunk_count())
-        except IndexUnavailable:
-            return QueryTerms(dict.fromkeys(tokens, 1.0), 0.0, tuple(tokens_of(query)))
+        terms = weigh_terms(query, self._full_text.chunk_frequencies(tokens), self._records.chunk_count())
+        are_fused = self._records.document_count() >= self.options.fusion_min_documents
+        return _Words(self._full_text.search(query, self.options.candidates), are_fused, terms)
+
+    def _check_model(self, *, are_found: bool) -> None:
+        """What another model made is no answer, and no vector at all is one for an empty knowledge base only."""
+        former = self._records.state(MODEL_STATE)
+        is_of_another = former is not None and former != self._embedder.model_id
+        if (are_found and not is_of_another) or not self._records.chunk_count() or self._records.pending_count():
+            return
+        if former and is_of_another:
+            raise RequestRefused(other_model(former, self._embedder.model_id))
+        raise RequestRefused("the vector index is empty: run `kbapp index`")
+
+    def _found(self, legs: _Legs, wanted: int) -> _Found:
+        """The best candidates of the legs that answered, graded."""
+        near = legs.near.hits if legs.near else []
+        found = dict.fromkeys([*(hit.chunk_id for hit in near), *(hit.chunk_id for hit in legs.words.hits)])
+        places = self._records.places(list(found))
+        distances = self._distances(legs.near, places)
+        hits = fuse(_leg_hits(near, legs.words, places, distances), legs.grading.profile.fusion_weight)[:wanted]
+        chunks = self._records.chunks([hit.chunk_id for hit in hits])
+        candidates = tuple(
+            _graded(legs, hit, chunks[hit.chunk_id], distances[hit.chunk_id]) for hit in hits if hit.chunk_id in chunks
+        )
+        return _Found(candidates, is_torn=len(places) < len(found) or len(candidates) < len(hits))
+
+    def _distances(self, near: _Near | None, places: Mapping[str, ChunkPlace]) -> dict[str, float | None]:
+        """Squared L2 distances by id, also of the chunks that full text alone found (Q9); None without vectors."""
+        if near is None:
+            return dict.fromkeys(places)
+        distances = {hit.chunk_id: hit.distance for hit in near.hits}
+        hashes = {chunk_id: place.content_hash for chunk_id, place in places.items() if chunk_id not in distances}
+        return {**distances, **self._vectors.distances(near.vector, hashes)}
+
+
+def _unweighed(query: str) -> QueryTerms:
+    """What a query names, while nobody can say how rare it is: every token weighs the same and none is unknown."""
+    return QueryTerms(dict.fromkeys(content_tokens(query), 1.0), 0.0, tuple(tokens_of(query)))
 
 
 def _leg_hits(
-    vector_hits: Sequence[VectorHit],
+    near: Sequence[VectorHit],
     words: _Words,
     places: Mapping[str, ChunkPlace],
-    distances: Mapping[str, float],
+    distances: Mapping[str, float | None],
 ) -> list[LegHit]:
     """What the legs found, as far as it is in force: a hit that SQLite does not know does not exist."""
-    vector_ranks = {hit.chunk_id: rank for rank, hit in enumerate(vector_hits, 1) if hit.chunk_id in places}
+    vector_ranks = {hit.chunk_id: rank for rank, hit in enumerate(near, 1) if hit.chunk_id in places}
     gradable = places.keys() & distances.keys()
     text_ranks = {hit.chunk_id: rank for rank, hit in enumerate(words.hits, 1) if hit.chunk_id in gradable}
     shares = {hit.chunk_id: words.terms.share_of(hit.score) for hit in words.hits} if words.are_fused else {}
@@ -228,7 +260,7 @@ def _leg_hits(
         LegHit(
             chunk_id=chunk_id,
             document=places[chunk_id].path,
-            cosine=1 - distances[chunk_id] / 2,
+            cosine=_cosine(distances[chunk_id]),
             text_share=shares.get(chunk_id, 0.0),
             vector_rank=vector_ranks.get(chunk_id),
             full_text_rank=text_ranks.get(chunk_id),
@@ -237,14 +269,19 @@ def _leg_hits(
     ]
 
 
-def _graded(words: _Words, hit: FusedHit, chunk: StoredChunk, distance: float) -> Candidate:
-    profile, thresholds = words.grading.profile, words.grading.thresholds
-    found = words.terms.found_in(chunk.chunk.embedded_text)
+def _cosine(distance: float | None) -> float:
+    """0 without vectors: the words alone make the order."""
+    return 0.0 if distance is None else 1 - distance / 2
+
+
+def _graded(legs: _Legs, hit: FusedHit, chunk: StoredChunk, distance: float | None) -> Candidate:
+    profile, thresholds, terms = legs.grading.profile, legs.grading.thresholds, legs.words.terms
+    found = terms.found_in(chunk.chunk.embedded_text)
     evidence = CandidateEvidence(
         distance=distance,
-        query_weight=words.terms.weight,
+        query_weight=terms.weight,
         found_weight=found.weight,
-        unknown_weight=words.terms.unknown_weight,
+        unknown_weight=terms.unknown_weight,
         found_terms=found.terms,
         found_runs=found.runs,
         leads_both=hit.leads_both,

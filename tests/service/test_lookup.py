@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from pathlib import Path
 
 import pytest
@@ -23,8 +24,10 @@ from kbapp.domain.relevance import (
     Thresholds,
     level_of,
 )
+from kbapp.service.gate import Gate
 from kbapp.service.lookup import Lookup, LookupOptions, LookupRequest
 from kbapp.service.vector_search import Candidate, SearchOptions, SearchOutcome
+from kbapp.service.warm_results import WarmResults
 from tests.knowledge import document, write_documents
 from tests.values import grading_in_force, make_chunk
 
@@ -103,7 +106,8 @@ def make_lookup(
         domain_policy=DomainPolicy.BLOCK,
         language=HintLanguage.ZH,
     )
-    return Lookup(keywords=keywords, files=files, search=search, options=options)  # type: ignore[arg-type]
+    warm = WarmResults(files, 0.0, time.time)
+    return Lookup(keywords=keywords, files=files, search=search, options=options, warm=warm, gate=Gate(1, 1.0))  # type: ignore[arg-type]
 
 
 def ask(files: DocumentFiles, search: FakeSearch, query: str, **request: str) -> LookupResult:

@@ -61,6 +61,7 @@ def reader(
         engine=lambda: engine,
         in_memory=lambda: None,
         lost_rows=lambda: lost_rows,
+        sources=lambda: (),
     )
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from kbapp.domain.circuit_breaker import BreakerKind, SourceState
 from kbapp.domain.health import Engine
 from kbapp.service.follower import FollowStatus
 from kbapp.service.knowledge_base import KnowledgeBase
@@ -24,7 +25,7 @@ MAX_DOCUMENTS = 5  # named in a notice
 REFRESH_SECONDS = 5.0
 REFRESH_WHILE_INDEXING_SECONDS = 1.5
 
-_SEVERE = frozenset({NoticeKind.DATABASE, NoticeKind.ENGINE, NoticeKind.FAILED})
+_SEVERE = frozenset({NoticeKind.DATABASE, NoticeKind.ENGINE, NoticeKind.PAUSED, NoticeKind.FAILED})
 _OF_DOCUMENTS = frozenset({NoticeKind.FAILED, NoticeKind.FRONTMATTER})
 _UNITS = (("days", 86_400), ("hours", 3_600), ("minutes", 60), ("seconds", 1))
 
@@ -49,6 +50,7 @@ def _render_live(kb: KnowledgeBase) -> None:
             _render_domains(overview.domains)
         with right, st.container(border=True, height="stretch"):
             _render_inside(overview)
+        _render_sources(kb, overview.sources)
         _render_notices(overview.notices)
 
 
@@ -120,6 +122,38 @@ def _render_inside(overview: Overview) -> None:
     searched = "" if in_memory is None else t("home.engine.in_memory", count=f"{in_memory:,}")
     _fact(t("home.engine"), engine_text(overview.engine), searched)
     _fact(t("home.watcher"), _watcher_text(overview.following))
+
+
+def _render_sources(kb: KnowledgeBase, sources: Sequence[SourceState]) -> None:
+    """The breakers of the retrieval, each with a switch to show what a lookup does without its source."""
+    with st.container(border=True):
+        st.markdown(f"**{t('home.sources')}**")
+        st.caption(t("home.sources_note"))
+        for source in sources:
+            left, right = st.columns([3, 1], vertical_alignment="center")
+            with left:
+                _fact(t(f"home.source.{source.name}"), source_text(source))
+            key = f"home_source_{source.name}"
+            st.session_state[key] = source.is_forced
+            right.toggle(t("home.switch_off"), key=key, on_change=_switch, args=(kb, source.name, key))
+
+
+def _switch(kb: KnowledgeBase, name: str, key: str) -> None:
+    kb.switch_source(name, is_on=not st.session_state[key])
+
+
+def source_text(source: SourceState) -> str:
+    """The state of a breaker with sign and word, and why."""
+    if source.is_forced:
+        return f":orange[:material/power_off:] {t('home.breaker.forced')}"
+    signs = {
+        BreakerKind.CLOSED: ":green[:material/check_circle:]",
+        BreakerKind.OPEN: ":red[:material/pause_circle:]",
+        BreakerKind.HALF_OPEN: ":orange[:material/sync:]",
+    }
+    calls, failures = source.calls, source.failures
+    words = t(f"home.breaker.{source.kind}", retry=f"{source.retry_seconds or 0:.0f}", calls=calls, failures=failures)
+    return f"{signs[source.kind]} {words}"
 
 
 def _fact(name: str, value: str, note: str = "") -> None:

@@ -72,8 +72,8 @@ def _bar(candidate: GradedCandidate, evidence: RowEvidence) -> str:
     found = candidate.evidence
     figures = t(
         "why.figures",
-        cosine=f"{found.cosine:.3f}",
-        distance=f"{found.distance:.3f}",
+        cosine="–" if found.cosine is None else f"{found.cosine:.3f}",
+        distance="–" if found.distance is None else f"{found.distance:.3f}",
         coverage=f"{found.coverage:.0%}",
         terms=found.found_terms,
         runs=found.found_runs,

@@ -52,8 +52,8 @@ TEXTS: dict[str, tuple[str, str]] = {
         "在 ERR_TIMEOUT 之后提问：该文档本会话已提供过，不再重复返回。",
     ),
     "home.why.domain_block": (
-        "Asked after the Spring data source: another document, but this domain has already answered the same words.",
-        "在“Spring 数据源配置”之后提问：虽是另一份文档，但同一领域已就此给过答案。",
+        "Asked after 数据库连接池配置: another document, but this domain has already answered the same words.",
+        "在“数据库连接池配置”之后提问：虽是另一份文档，但同一领域已就此给过答案。",
     ),
     "home.why.own": ("A keyword of your own documents.", "来自你自己文档的关键词。"),
     "home.new_session": ("New session", "新会话"),
@@ -100,6 +100,24 @@ TEXTS: dict[str, tuple[str, str]] = {
     "home.engine.unavailable": ("Unavailable", "不可用"),
     "home.engine.none": ("Idle: opens when it is needed", "空闲：需要时打开"),
     "home.engine.in_memory": ("{count} vectors are searched in memory", "在内存中检索 {count} 个向量"),
+    "home.sources": ("Sources of semantic search", "语义检索的数据源"),
+    "home.sources_note": (
+        "Each is asked behind a circuit breaker. Switch one off to show what a lookup does without it.",
+        "每个数据源都有熔断保护。可临时关闭其中一个，演示缺少它时检索会怎样。",
+    ),
+    "home.source.vectors": ("Vectors", "向量"),
+    "home.source.full-text": ("Full text", "全文"),
+    "home.switch_off": ("Switch off", "关闭"),
+    "home.breaker.closed": (
+        "Working: {failures} of the last {calls} calls failed",
+        "正常：最近 {calls} 次调用中失败 {failures} 次",
+    ),
+    "home.breaker.open": (
+        "Paused after {failures} of {calls} calls failed; tried again in {retry} s",
+        "已熔断：{calls} 次调用中失败 {failures} 次；{retry} 秒后重试",
+    ),
+    "home.breaker.half_open": ("Being tried again", "正在试探恢复"),
+    "home.breaker.forced": ("Switched off for a demonstration", "已为演示关闭"),
     "home.watcher": ("Watching the files", "文件监听"),
     "home.watcher.events": ("By events of the system", "系统事件"),
     "home.watcher.polling": ("By looking every second", "轮询（每秒一次）"),
@@ -115,6 +133,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "home.all_well": ("Nothing to act on.", "没有需要处理的事项。"),
     "home.notice.database": ("The database cannot be used", "数据库不可用"),
     "home.notice.engine": ("The vector engine does not answer", "向量引擎无响应"),
+    "home.notice.paused": ("A source of the search is not asked now", "检索的一个数据源暂停使用"),
     "home.notice.failed": ("Documents that could not be indexed: {count}", "索引失败的文档：{count} 份"),
     "home.notice.telemetry": ("Lookups that were not recorded: {count}", "未能记录的检索：{count} 次"),
     "home.notice.following": ("The files are not followed", "未能跟踪文件变化"),
@@ -134,6 +153,11 @@ TEXTS: dict[str, tuple[str, str]] = {
         " endpoint that does not answer, a process that holds the folder, or `milvus.uri`.",
         "关键词检索仍可用，下一次检索会自动重试。请处理上面指出的原因：向量模型服务无响应、其他进程占用目录，或 `"
         "milvus.uri`。",
+    ),
+    "home.way.paused": (
+        "Lookups go on with the other sources and say so. It is tried again by itself; one that was switched off stays"
+        " so until it is switched on.",
+        "检索会用其余数据源继续，并在结果中注明。系统会自动重试；手动关闭的需手动打开。",
     ),
     "home.way.failed": (
         "Mend what the sentence names: the file, which is then indexed by itself, or the model and its endpoint.",

@@ -1,0 +1,77 @@
+"""Sources that fail when they are told to."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from kbapp.bootstrap import DATABASE_FILE
+from kbapp.domain.ports import Vectors
+from tests.embedding import TinyEmbedder
+from tests.knowledge import document
+
+DOCUMENTS = {
+    "api/timeout.md": document("支付超时", "ERR_TIMEOUT", "## 重试\n\n支付网关超时以后最多重试三次，间隔两秒。"),
+    "api/refund.md": document("退款", "退款流程", "## 到账\n\n退款通常三天到账，银行卡退款可能更慢。"),
+    "ops/pool.md": document("连接池", "maxPoolSize", "## 大小\n\n连接池大小设为核数的两倍，超时设为五秒。"),
+}
+QUESTION = "银行卡退款多久到账"
+OTHER_QUESTION = "连接池大小设为多少"
+
+
+class FaultyEmbedder(TinyEmbedder):
+    """``fault``: takes the place of embedding a query while it is set."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fault: Callable[[], Vectors] | None = None
+        self.queries = 0
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        self.queries += 1
+        return self.fault() if self.fault else super().embed_queries(texts)
+
+
+def failing(error: Exception) -> Callable[[], Vectors]:
+    def fail() -> Vectors:
+        raise error
+
+    return fail
+
+
+class Hanging:
+    """A call that hangs until it is let go."""
+
+    def __init__(self) -> None:
+        self.let_go = threading.Event()
+        self.calls = 0
+
+    def __call__(self) -> Vectors:
+        self.calls += 1
+        self.let_go.wait()
+        raise RuntimeError("let go")
+
+
+@contextmanager
+def database_of(folder: Path) -> Iterator[sqlite3.Connection]:
+    """The product's database, by a connection of another program."""
+    connection = sqlite3.connect(folder / "state" / DATABASE_FILE, isolation_level=None)
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+def break_full_text(folder: Path) -> None:
+    """Full text fails from now on, also for words whose scores are held in memory until a chunk changes."""
+    with database_of(folder) as connection:
+        connection.execute("INSERT INTO chunk_change (chunk_id) VALUES ('x')")
+        connection.execute("ALTER TABLE chunk_fts RENAME TO chunk_fts_away")
+
+
+def mend_full_text(folder: Path) -> None:
+    with database_of(folder) as connection:
+        connection.execute("ALTER TABLE chunk_fts_away RENAME TO chunk_fts")
