@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import unicodedata
 from collections.abc import Iterable, Sequence
 
+from kbapp.domain.circuit_breaker import BreakerKind, SourceState
 from kbapp.domain.documents import DocumentRecord, FileProblem, JsonValue, StoredChunk
 from kbapp.domain.explanation import explain
 from kbapp.domain.health import Health, PortState
@@ -128,6 +130,7 @@ def health_text(health: Health) -> str:
         f"levels: {_levels_text(health)}",
         f"engine: {engine.role}{f' at {engine.uri}' if engine.uri else ''}"
         f"{f', owner process {engine.owner_pid}' if engine.owner_pid else ''}",
+        *(_source_text(source) for source in health.sources),
         *(f"{name}: {folder}" for name, folder in health.folders.items()),
         _PORTS[health.app_port.state].format(port=health.app_port.port),
         ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in health.counts.items()),
@@ -135,6 +138,14 @@ def health_text(health: Health) -> str:
         *(f"problem: {item.problem} – {item.way_out}" for item in health.problems),
     ]
     return plain("\n".join(line for line in lines if line))
+
+
+def _source_text(source: SourceState) -> str:
+    if source.kind is BreakerKind.CLOSED:
+        return f"{source.label}: asked as usual (breaker closed)"
+    retry = f", tried again in {source.retry_seconds:.0f} s" if source.retry_seconds else ""
+    where = "" if source.pid == os.getpid() else f" in process {source.pid}"
+    return f"{source.label}: {source.kind.value.replace('_', ' ')}{where}, {source.reason}{retry}"
 
 
 def _levels_text(health: Health) -> str:
