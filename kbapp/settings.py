@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, f
 
 from kbapp.allowed_values import allowed_values
 from kbapp.domain.errors import UserError
+from kbapp.domain.plain_yaml import YamlProblem, read_yaml
 
 CONFIG_FILE = "kbapp.yaml"
 SECRETS = frozenset({"milvus.token", "embedding.api-key", "llm.api-key"})
@@ -298,10 +299,12 @@ def setting_names(group: type[BaseModel] = Settings, prefix: str = "") -> Iterat
 
 def _read_yaml(file: Path) -> dict[str, object]:
     try:
-        values = yaml.safe_load(file.read_text(encoding="utf-8"))
+        text = file.read_text(encoding="utf-8")
+        read_yaml(text)  # refuses what is too long or too deep, and what its aliases make so
+        values = yaml.safe_load(text)
     except FileNotFoundError:
         raise UserError(f"{file} does not exist: name an existing settings file with --config") from None
-    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+    except (OSError, ValueError, RecursionError, yaml.YAMLError, YamlProblem) as error:
         raise UserError(f"{file} cannot be read as YAML: {_first_line(error)}") from error
     if values is None:
         return {}
@@ -355,12 +358,13 @@ def _put(values: dict[str, object], name: str, value: object) -> None:
     values[last] = value
 
 
-def _check_characters(values: object) -> None:
+def _check_characters(values: object, prefix: str = "") -> None:
     """No NUL in a value: a path with one reaches the system's calls as a traceback."""
-    for value in values.values() if isinstance(values, dict) else ():
-        if isinstance(value, str) and "\0" in value:
-            raise UserError(f"a setting holds a NUL character: {value!r}")
-        _check_characters(value)
+    for key, value in values.items() if isinstance(values, dict) else ():
+        name = f"{prefix}{key}".replace("_", "-")
+        if isinstance(value, str) and "\0" in value:  # not repeated: it may be a key
+            raise UserError(f"the setting {name} holds a NUL character: take it out")
+        _check_characters(value, f"{name}.")
 
 
 def _validated(values: dict[str, object], project_root: Path, file: Path) -> Settings:

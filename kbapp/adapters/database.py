@@ -14,6 +14,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from kbapp.adapters.disk import PRIVATE_FILE, make_private_file
 from kbapp.domain.errors import IndexUnavailable
 
 MIGRATION_SET = "kbapp"
@@ -97,7 +98,9 @@ class Database:
             self.file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             # SQLite does not wait for others when it changes the journal: one process at a time. Who holds the lock may
             # also put another file in its place (an import).
-            with FileLock(self.file.with_suffix(".lock"), timeout=BUSY_TIMEOUT_SECONDS):
+            lock = self.file.with_suffix(".lock")
+            with FileLock(lock, timeout=BUSY_TIMEOUT_SECONDS, mode=PRIVATE_FILE):
+                make_private_file(self.file)  # SQLite gives its mode to the files beside it
                 connection = self._connect()
                 try:
                     connection.execute("PRAGMA journal_mode = WAL")

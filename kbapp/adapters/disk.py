@@ -13,6 +13,9 @@ from pathlib import Path
 from kbapp.domain.document_paths import unreadable_characters
 from kbapp.domain.errors import UserError
 
+PRIVATE_FILE = 0o600
+PRIVATE_FOLDER = 0o700
+_OTHERS = 0o077
 _TEMPORARY = ".kbapp-{}.tmp"
 # Opening a named pipe would wait for its writer; Windows translates line ends unless told not to.
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -84,6 +87,37 @@ def write_whole(file: Path, data: bytes, *, mode: int | None = None) -> None:
                 file.parent.rmdir()
         raise
     sync_folder(file.parent)
+
+
+def make_private_file(file: Path) -> None:
+    """Make an empty file unless it is there, and let nobody but its owner read or write it.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    os.close(os.open(file, os.O_RDONLY | os.O_CREAT, PRIVATE_FILE))
+    _keep_others_out(file, PRIVATE_FILE)
+
+
+def make_private_folder(folder: Path) -> None:
+    """Make a folder unless it is there, and let nobody but its owner look into it; for folders of our own alone.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    folder.mkdir(parents=True, exist_ok=True, mode=PRIVATE_FOLDER)
+    _keep_others_out(folder, PRIVATE_FOLDER)
+
+
+def is_open_to_others(path: Path) -> bool:
+    """Whether other users of the machine have any right to it; Windows does not say by the mode."""
+    return os.name != "nt" and bool(path.stat().st_mode & _OTHERS)
+
+
+def _keep_others_out(path: Path, mode: int) -> None:
+    if is_open_to_others(path):
+        with suppress(PermissionError):  # it belongs to another user, whose business it is
+            path.chmod(mode)
 
 
 def remove_leftovers(root: Path) -> None:

@@ -6,9 +6,10 @@ import http.client
 import socket
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
+from kbapp.adapters.disk import is_open_to_others
 from kbapp.domain.health import AppPort, PortState, Problem
 
 APP_PORT = 8501  # Streamlit's own
@@ -27,6 +28,9 @@ def folder_problems(base_folder: Path, state_folder: Path) -> Iterator[Problem]:
         except OSError as error:
             reason = error.strerror or str(error)
             yield Problem(f"{folder} cannot be written ({reason}): {loss}", "make it writable, or name another folder")
+    with suppress(OSError):  # not there: said above
+        if is_open_to_others(state_folder):
+            yield Problem(f"other users of this machine can look into {state_folder}", f"chmod 700 {state_folder}")
 
 
 def app_port(port: int = APP_PORT) -> AppPort:

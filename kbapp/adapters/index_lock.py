@@ -9,6 +9,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from kbapp.adapters.disk import PRIVATE_FILE, make_private_file
 from kbapp.domain.errors import IndexBusy, IndexUnavailable
 
 LOCK_FILE = "index.lock"
@@ -23,7 +24,7 @@ def hold_index_lock(state_folder: Path, wait_seconds: float) -> Iterator[None]:
         IndexBusy: another process still holds it after ``wait_seconds``.
         IndexUnavailable: the folder cannot be written.
     """
-    lock = FileLock(state_folder / LOCK_FILE)
+    lock = FileLock(state_folder / LOCK_FILE, mode=PRIVATE_FILE)
     try:
         state_folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         lock.acquire(timeout=wait_seconds)
@@ -35,6 +36,7 @@ def hold_index_lock(state_folder: Path, wait_seconds: float) -> Iterator[None]:
     except OSError as error:
         raise IndexUnavailable(f"{state_folder} cannot be written ({error}): name another --state-dir") from error
     try:
+        make_private_file(state_folder / HOLDER_FILE)
         (state_folder / HOLDER_FILE).write_text(str(os.getpid()), encoding="ascii")
         yield
     finally:

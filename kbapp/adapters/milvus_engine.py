@@ -18,7 +18,15 @@ from uuid import uuid4
 
 from filelock import FileLock, Timeout
 
-from kbapp.adapters.milvus_address import VectorStoreAddress, is_served, read_address, replace_text, write_address
+from kbapp.adapters.disk import PRIVATE_FILE
+from kbapp.adapters.milvus_address import (
+    VectorStoreAddress,
+    check_server_address,
+    is_served,
+    read_address,
+    replace_text,
+    write_address,
+)
 from kbapp.adapters.milvus_client import MilvusLimits, failure_reason, milvus_failures
 from kbapp.adapters.milvus_folder import SERVED_FOLDERS, FolderRefused, folder_fingerprint, lock_holder
 from kbapp.adapters.milvus_opening import serve_folder
@@ -62,7 +70,7 @@ class LocalEngine:
         self._folder = self._state_dir / FOLDER
         self._address_file = self._state_dir / ADDRESS_FILE
         self._limits = limits or MilvusLimits()
-        self._writers = FileLock(self._state_dir / LOCK_FILE, poll_interval=0.01)
+        self._writers = FileLock(self._state_dir / LOCK_FILE, mode=PRIVATE_FILE, poll_interval=0.01)
         self._lock = threading.RLock()
         self._place: EngineStatus | None = None
 
@@ -185,11 +193,17 @@ class RemoteEngine:
     """A Milvus server; ``store`` keeps the knowledge bases apart that share one. Thread-safe."""
 
     def __init__(self, state_dir: Path, uri: str, token: str, limits: MilvusLimits | None = None) -> None:
+        """Take the address; nothing is asked yet.
+
+        Raises:
+            UserError: it is no address of a server.
+        """
+        check_server_address(uri)
         self.token = token
         self.address = uri
         self._limits = limits or MilvusLimits()
         self._store_file = state_dir.resolve() / STORE_FILE
-        self._writers = FileLock(state_dir.resolve() / LOCK_FILE, poll_interval=0.01)
+        self._writers = FileLock(state_dir.resolve() / LOCK_FILE, mode=PRIVATE_FILE, poll_interval=0.01)
 
     @property
     def store(self) -> str:

@@ -13,6 +13,7 @@ import threading
 from pathlib import Path
 from uuid import uuid4
 
+from kbapp.adapters.disk import make_private_folder
 from kbapp.adapters.milvus_client import failure_reason, silence_loggers
 from kbapp.domain.hashing import sha256_hex
 
@@ -94,6 +95,10 @@ def _start_server(folder: Path) -> str:
     except ImportError as error:
         reason = f"milvus-lite cannot be imported ({error}): install it, or set milvus.uri to a Milvus server"
         raise FolderRefused(reason, is_locked=False) from error
+    try:
+        make_private_folder(folder)  # the engine makes its files as the umask says
+    except OSError as error:
+        raise FolderRefused(f"{folder} cannot be made ({error.strerror})", is_locked=False) from error
     silence_loggers()
     logger, failure = logging.getLogger(_START_LOGGER), _LastFailure()
     logger.setLevel(logging.ERROR)

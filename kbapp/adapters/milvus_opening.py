@@ -24,6 +24,7 @@ from contextlib import closing
 from pathlib import Path
 from uuid import uuid4
 
+from kbapp.adapters.disk import make_private_folder
 from kbapp.adapters.milvus_client import MilvusClient, failure_code, failure_reason, milvus_failures, open_client
 from kbapp.adapters.milvus_folder import COLLECTIONS_FOLDER, INDEXES_FOLDER, SERVED_FOLDERS
 from kbapp.adapters.milvus_schema import is_collection_of
@@ -112,7 +113,7 @@ def _merge_twins(client: MilvusClient, name: str, seconds: float) -> None:
 
 
 def _set_aside(collection: Path, damaged: Path) -> None:
-    damaged.mkdir(exist_ok=True)
+    make_private_folder(damaged)
     shutil.rmtree(damaged / collection.name, ignore_errors=True)
     collection.replace(damaged / collection.name)
 

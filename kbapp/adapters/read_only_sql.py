@@ -23,16 +23,18 @@ _FORBIDDEN_FUNCTIONS = frozenset({"load_extension", "fts3_tokenizer", "icu_load_
 _FIRST_WORDS = frozenset({"SELECT", "WITH"})
 # What only a damaged or locked file, or the disk, can cause; all other errors are the statement's.
 _FAULTS = frozenset({5, 6, 10, 11, 13, 14, 15, 26})  # BUSY LOCKED IOERR CORRUPT FULL CANTOPEN PROTOCOL NOTADB
-_STEPS_BETWEEN_CHECKS = 10_000  # of SQLite's virtual machine; well below a millisecond
+_STEPS_BETWEEN_CHECKS = 100  # of SQLite's virtual machine; one may take a second
+# `instr`, `replace` and LIKE are one step each, whose time grows with the product of the lengths.
+_LIKE_PATTERN_CHARACTERS = 500
 
 
 @dataclass(frozen=True, slots=True)
 class SqlLimits:
-    """What one statement may take: rows given, seconds, characters of one value and of the result, columns."""
+    """What one statement may take: rows given, seconds, bytes of one value, characters of the result, columns."""
 
     rows: int = 10_000
     seconds: float = 5.0
-    value_size: int = 1_000_000
+    value_size: int = 250_000
     result_size: int = 50_000_000
     columns: int = 100
 
@@ -69,6 +71,7 @@ def _connect(file: Path, limits: SqlLimits) -> sqlite3.Connection:
         connection.execute("SELECT 1 FROM json_each('[]'), json_tree('[]')")  # their set-up is more than reading
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, limits.value_size)
         connection.setlimit(sqlite3.SQLITE_LIMIT_COLUMN, limits.columns)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, _LIKE_PATTERN_CHARACTERS)
         deadline = time.monotonic() + limits.seconds
         connection.set_progress_handler(lambda: time.monotonic() > deadline, _STEPS_BETWEEN_CHECKS)
         connection.set_authorizer(_authorize)
