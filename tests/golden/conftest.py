@@ -15,12 +15,16 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="session")
-def kb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
-    folders = {
+def sample_settings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    return {
         "knowledge.base-path": str(ROOT / "knowledge_base"),
         "state-dir": str(tmp_path_factory.mktemp("sample")),
         "embedding.model": "bundled:multilingual-e5-small",
     }
-    with open_knowledge_base(Settings.load(environ={}, overrides=folders)) as kb:
+
+
+@pytest.fixture(scope="session")
+def kb(sample_settings: dict[str, str]) -> Iterator[KnowledgeBase]:
+    with open_knowledge_base(Settings.load(environ={}, overrides=sample_settings)) as kb:
         kb.reindex()
         yield kb

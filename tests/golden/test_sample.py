@@ -10,6 +10,8 @@ import os
 from pathlib import Path
 
 import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
 
 from kbapp.domain.documents import JsonValue
 from kbapp.domain.invocation import Invocation
@@ -17,7 +19,9 @@ from kbapp.domain.lookup_result import DedupReason, LookupResult
 from kbapp.domain.relevance import RelevanceLevel
 from kbapp.service.knowledge_base import KnowledgeBase
 from kbapp.service.lookup import LookupRequest
+from kbapp.surfaces.ui.context import open_from_arguments
 from kbapp.surfaces.ui.home_examples import SAMPLE_EXAMPLES, Example, Shows, is_sample, queries_of
+from tests.golden.conftest import ROOT
 
 pytestmark = pytest.mark.model
 
@@ -184,19 +188,49 @@ def test_the_sample_is_indexed_without_a_failure_and_warns_of_one_document(kb: K
     assert [record.path for record in records if record.warning] == ["troubleshooting/disk-full.md"]
 
 
+SHOWN = {
+    Shows.PRECISE: (RelevanceLevel.PRECISE, None),
+    Shows.HIGHLY_RELEVANT: (RelevanceLevel.HIGHLY_RELEVANT, None),
+    Shows.REFERENCE: (RelevanceLevel.REFERENCE, None),
+    Shows.NOT_FOUND: (None, None),
+    Shows.REPEAT: (RelevanceLevel.DEDUPED, DedupReason.DOC_RETRIEVED),
+    Shows.DOMAIN_BLOCK: (RelevanceLevel.DEDUPED, DedupReason.DOMAIN_RETRIEVED),
+}
+
+
 @pytest.mark.parametrize("example", SAMPLE_EXAMPLES, ids=lambda example: example.shows)
 def test_every_example_of_the_home_page_shows_what_it_says(kb: KnowledgeBase, example: Example) -> None:
     assert is_sample(kb.entries())
     *_, result = in_session(kb, f"home-{example.shows}", *queries_of(example, asked=()))
-    expected = {
-        Shows.PRECISE: (RelevanceLevel.PRECISE, None),
-        Shows.HIGHLY_RELEVANT: (RelevanceLevel.HIGHLY_RELEVANT, None),
-        Shows.REFERENCE: (RelevanceLevel.REFERENCE, None),
-        Shows.NOT_FOUND: (None, None),
-        Shows.REPEAT: (RelevanceLevel.DEDUPED, DedupReason.DOC_RETRIEVED),
-        Shows.DOMAIN_BLOCK: (RelevanceLevel.DEDUPED, DedupReason.DOMAIN_RETRIEVED),
-    }
-    assert (result.relevance_level, result.dedup_reason) == expected[example.shows]
+    assert (result.relevance_level, result.dedup_reason) == SHOWN[example.shows]
+
+
+def test_the_examples_of_the_home_page_show_what_they_say_one_after_the_other(kb: KnowledgeBase) -> None:
+    asked: list[str] = []
+    kb.clear_session("home-in-order")
+    for example in SAMPLE_EXAMPLES:
+        for query in queries_of(example, asked):
+            result = kb.lookup(query, session_id="home-in-order")
+            asked.append(query)
+        assert (result.relevance_level, result.dedup_reason) == SHOWN[example.shows], example
+
+
+def test_the_buttons_of_the_home_page_pressed_one_after_the_other_show_what_they_say(
+    kb: KnowledgeBase, sample_settings: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in sample_settings.items():
+        monkeypatch.setenv("KBAPP_" + name.upper().replace(".", "__").replace("-", "_"), value)
+    st.cache_resource.clear()
+    try:
+        page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
+        for number, example in enumerate(SAMPLE_EXAMPLES):
+            page.button(key=f"home_example_{number}").click().run()
+            assert not page.exception
+            row = kb.telemetry(limit=1)[0]
+            assert (row.query, row.relevance_level, row.dedup_reason) == (example.query, *SHOWN[example.shows])
+        open_from_arguments().close()
+    finally:
+        st.cache_resource.clear()
 
 
 def test_the_results_are_those_that_were_reviewed(kb: KnowledgeBase) -> None:
