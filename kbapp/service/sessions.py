@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
@@ -25,6 +25,7 @@ class Sessions:
         self._log = log
         self._idle = timedelta(minutes=idle_minutes)
         self._turns: weakref.WeakValueDictionary[str, _Turn] = weakref.WeakValueDictionary()
+        self._unread: set[str] = set()  # sessions whose rows could not be read yet
         self._lock = threading.Lock()
 
     @contextmanager
@@ -41,9 +42,15 @@ class Sessions:
     def memory(self, session: str) -> SessionMemory:
         """What the session was given so far."""
         known = self._tracker.memory(session)
-        if known is not None:
+        if known is not None and session not in self._unread:
             return known
-        rebuilt = self._rebuilt(session)
+        rows = self._rows(session)
+        if rows is None:
+            self._unread.add(session)
+            return known or SessionMemory()
+        self._unread.discard(session)
+        self._tracker.clear_session(session)
+        rebuilt = _merged(rows, known.calls if known else ())
         self._tracker.remember(session, rebuilt)
         return rebuilt
 
@@ -53,16 +60,24 @@ class Sessions:
 
     def clear(self, session: str) -> None:
         """Forget the session; the caller records the clear as a row."""
+        self._unread.discard(session)
         self._tracker.clear_session(session)
 
-    def _rebuilt(self, session: str) -> SessionMemory:
+    def _rows(self, session: str) -> list[EarlierCall] | None:
+        """What the telemetry knows of the session; None: it cannot be read now, the next call tries again."""
         since = (datetime.now(UTC) - self._idle).isoformat(timespec="milliseconds")
         try:
-            rows = self._log.session_rows(session, since)
+            return [call_of_row(row) for row in self._log.session_rows(session, since)]
         except IndexUnavailable as error:
-            logger.warning("the session %s begins anew: %s", session, error)
-            return SessionMemory()
-        return SessionMemory(tuple(call_of_row(row) for row in rows))
+            logger.warning("what the session %s was given cannot be read: %s", session, error)
+            return None
+
+
+def _merged(rows: Sequence[EarlierCall], held: Sequence[EarlierCall]) -> SessionMemory:
+    """The calls of the rows, and those that left none, oldest first."""
+    recorded = {call.invocation_id for call in rows}
+    calls = [*rows, *(call for call in held if call.invocation_id not in recorded)]
+    return SessionMemory(tuple(sorted(calls, key=lambda call: call.created_at) if held else calls))
 
 
 class _Turn:

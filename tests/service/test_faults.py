@@ -1,0 +1,269 @@
+"""Faults at every port: what the caller sees, what the telemetry keeps, what the next call does (reliability.md)."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kbapp.adapters.database import Database
+from kbapp.adapters.milvus_index import MilvusIndex
+from kbapp.bootstrap import DATABASE_FILE
+from kbapp.domain.errors import IndexUnavailable
+from kbapp.domain.invocation import Invocation, Outcome
+from kbapp.domain.lookup_result import DedupReason, LookupResult
+from kbapp.domain.ports import VectorHit, Vectors
+from kbapp.domain.relevance import RelevanceLevel
+from kbapp.service import lookup
+from kbapp.service.knowledge_base import KnowledgeBase
+from kbapp.service.lookup import LookupRequest
+from tests.faults import DOCUMENTS, QUESTION, FaultyEmbedder, database_of, failing
+from tests.knowledge import document, open_for_test, write_documents
+
+NEW = document("新文档", "新词", "这份文档讲的是对账单。").encode()
+Fault = Callable[[Sequence[str]], object]
+
+
+def raising(error: Exception) -> Fault:
+    def fail(_texts: Sequence[str]) -> object:
+        raise error
+
+    return fail
+
+
+BAD_EMBEDDINGS: dict[str, Fault] = {
+    "unavailable": raising(IndexUnavailable("the endpoint is down")),
+    "exception": raising(RuntimeError("CUDA error")),
+    "out of memory": raising(MemoryError()),
+    "timeout": raising(TimeoutError("timed out")),
+    "no rows": lambda _texts: np.empty((0, 64), np.float32),
+    "too many rows": lambda texts: np.eye(64, dtype=np.float32)[: len(texts) + 1],
+    "another dimension": lambda texts: np.eye(63, dtype=np.float32)[: len(texts)],
+    "flat": lambda _texts: np.eye(64, dtype=np.float32)[0],
+    "nan": lambda texts: np.full((len(texts), 64), np.nan, np.float32),
+    "infinite": lambda texts: np.full((len(texts), 64), np.inf, np.float32),
+    "zero": lambda texts: np.zeros((len(texts), 64), np.float32),
+    "not of unit length": lambda texts: np.full((len(texts), 64), 2.0, np.float32),
+    "text": lambda _texts: "vectors",
+    "nothing": lambda _texts: None,
+}
+
+
+class BadEmbedder(FaultyEmbedder):
+    """Gives what ``bad`` makes of the texts while it is set."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bad: Fault | None = None
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        return self.bad(texts) if self.bad else super().embed_queries(texts)  # type: ignore[return-value]
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        return self.bad(texts) if self.bad else super().embed_passages(texts)  # type: ignore[return-value]
+
+
+@pytest.fixture
+def embedder() -> BadEmbedder:
+    return BadEmbedder()
+
+
+@pytest.fixture
+def kb(tmp_path: Path, embedder: BadEmbedder) -> Iterator[KnowledgeBase]:
+    write_documents(tmp_path / "knowledge_base", DOCUMENTS)
+    with open_for_test(tmp_path, embedder) as kb:
+        kb.reindex()
+        yield kb
+
+
+def asked(kb: KnowledgeBase, query: str = QUESTION, session: str | None = None) -> tuple[LookupResult, Invocation]:
+    return kb.explained_lookup(LookupRequest(query, session))
+
+
+def substance(result: LookupResult) -> dict[str, object]:
+    return result.to_dict() | {"invocationId": ""}
+
+
+@pytest.mark.parametrize("bad", BAD_EMBEDDINGS.values(), ids=BAD_EMBEDDINGS)
+@pytest.mark.filterwarnings("error")
+def test_a_query_that_cannot_be_embedded_is_answered_by_words_and_never_by_a_made_up_vector(
+    kb: KnowledgeBase, embedder: BadEmbedder, bad: Fault
+) -> None:
+    expected = substance(asked(kb)[0])
+    embedder.bad = bad
+    result, row = asked(kb)
+    assert result.supplement is not None
+    assert result.supplement.source == "knowledge_base/api/refund.md"
+    assert result.relevance_level is RelevanceLevel.REFERENCE
+    assert "语义检索暂不可用" in str(result.degraded)
+    assert (row.outcome, row.embed_ms, row.retrieval_details["l1_scores"]) == (Outcome.DEGRADED, None, [])
+    assert row.retrieval_details["search_problem"]
+    embedder.bad = None
+    assert substance(asked(kb)[0]) == expected
+
+
+@pytest.mark.parametrize("bad", BAD_EMBEDDINGS.values(), ids=BAD_EMBEDDINGS)
+@pytest.mark.filterwarnings("error")
+def test_a_document_that_cannot_be_embedded_says_so_and_is_indexed_by_the_next_refresh(
+    kb: KnowledgeBase, embedder: BadEmbedder, tmp_path: Path, bad: Fault
+) -> None:
+    embedder.bad = bad
+    uploaded = kb.upload("new.md", NEW, "api")
+    assert uploaded.outcome == "failed"
+    assert uploaded.record.error
+    assert (tmp_path / "knowledge_base" / "api" / "new.md").read_bytes() == NEW
+    with database_of(tmp_path) as connection:
+        assert connection.execute("SELECT count(*) FROM embedding_cache").fetchone()[0] == len(DOCUMENTS)
+    embedder.bad = None
+    kb.refresh()
+    assert kb.health().consistent
+    assert asked(kb, "这份文档讲的是对账单吗")[0].supplement is not None
+
+
+def test_hits_that_sqlite_does_not_know_do_not_exist(
+    tmp_path: Path, embedder: BadEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_documents(tmp_path / "knowledge_base", DOCUMENTS)
+    with open_for_test(tmp_path, embedder, milvus__read_replica="false") as kb:
+        kb.reindex()
+        expected = substance(asked(kb)[0])
+        search = MilvusIndex.search
+        ghost = VectorHit("ghost", 0.0)
+        monkeypatch.setattr(MilvusIndex, "search", lambda *arguments: [ghost, *search(*arguments)])
+        assert substance(asked(kb)[0]) == expected
+
+
+@pytest.mark.parametrize(
+    "error", [IndexUnavailable("the engine does not answer"), RuntimeError("grpc"), OSError("reset"), TimeoutError()]
+)
+def test_a_vector_search_that_fails_is_answered_by_words_and_the_next_one_asks_again(
+    tmp_path: Path, embedder: BadEmbedder, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    write_documents(tmp_path / "knowledge_base", DOCUMENTS)
+    with open_for_test(tmp_path, embedder, milvus__read_replica="false") as kb:
+        kb.reindex()
+        expected = substance(asked(kb)[0])
+        with monkeypatch.context() as broken:
+            broken.setattr(MilvusIndex, "search", lambda *_: failing(error)())
+            result, row = asked(kb)
+        assert result.supplement is not None
+        assert result.degraded is not None
+        assert row.outcome is Outcome.DEGRADED
+        assert substance(asked(kb)[0]) == expected
+
+
+def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite gets not a page more."""
+    connect = Database._connect
+
+    def connected(database: Database) -> sqlite3.Connection:
+        connection = connect(database)
+        connection.execute(f"PRAGMA max_page_count = {connection.execute('PRAGMA page_count').fetchone()[0]}")
+        return connection
+
+    monkeypatch.setattr(Database, "_connect", connected)
+
+
+def test_a_full_disk_takes_no_answer_away_and_the_lost_row_is_counted(
+    tmp_path: Path, embedder: BadEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_documents(tmp_path / "knowledge_base", DOCUMENTS)
+    with open_for_test(tmp_path, embedder) as kb:
+        kb.reindex()
+        expected = substance(asked(kb, "ERR_TIMEOUT")[0])
+    with monkeypatch.context() as full, open_for_test(tmp_path, embedder) as kb:
+        full_disk(full)
+        for _ in range(40):
+            assert substance(asked(kb, "ERR_TIMEOUT")[0]) == expected
+        lost = [notice for notice in kb.overview().notices if notice.kind == "telemetry"]
+        assert lost
+        uploaded = kb.upload("new.md", NEW * 400, "api")
+        assert uploaded.outcome == "failed"
+        assert "full" in str(uploaded.record.error)
+    with open_for_test(tmp_path, embedder) as kb:
+        kb.reindex()
+        assert kb.health().consistent
+        rows = len(kb.telemetry())
+        asked(kb)
+        assert len(kb.telemetry()) == rows + 1
+
+
+def test_a_database_that_is_damaged_leaves_keywords_and_says_where_the_way_out_is(
+    kb: KnowledgeBase, tmp_path: Path
+) -> None:
+    kb.close()
+    file = tmp_path / "state" / DATABASE_FILE
+    file.write_bytes(b"damaged" * 4096)
+    file.with_name(file.name + "-wal").unlink(missing_ok=True)
+    with open_for_test(tmp_path, BadEmbedder()) as damaged:
+        assert asked(damaged, "ERR_TIMEOUT")[0].relevance_level is RelevanceLevel.PRECISE
+        result, _ = asked(damaged)
+        assert not result.found
+        assert "move it away and run `kbapp index`" in str(result.degraded)
+    file.unlink()
+    with open_for_test(tmp_path, BadEmbedder()) as mended:
+        mended.reindex()
+        assert mended.health().consistent
+        assert asked(mended)[0].degraded is None
+
+
+def test_a_lookup_does_not_wait_for_a_process_that_writes(kb: KnowledgeBase, tmp_path: Path) -> None:
+    expected = substance(asked(kb)[0])
+    with database_of(tmp_path) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        result, row = asked(kb)
+        assert substance(result) == expected
+        connection.execute("ROLLBACK")
+    known = {known.id for known in kb.telemetry()}
+    assert (row.id in known) != any(notice.kind == "telemetry" for notice in kb.overview().notices)
+
+
+def test_a_lookup_does_not_wait_for_indexing(kb: KnowledgeBase, embedder: BadEmbedder) -> None:
+    during: list[LookupResult] = []
+    expected = substance(asked(kb)[0])
+
+    def look_up_meanwhile(texts: Sequence[str]) -> object:
+        embedder.bad = None
+        during.append(asked(kb)[0])
+        return embedder.embed_passages(texts)
+
+    embedder.bad = look_up_meanwhile
+    assert kb.upload("new.md", NEW, "api").outcome == "indexed"
+    [result] = during
+    assert "正在建立索引" in str(result.degraded)
+    assert substance(result) | {"degraded": None} == expected
+
+
+def test_a_wall_clock_that_is_set_back_takes_no_memory_and_no_row(
+    tmp_path: Path, embedder: BadEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_documents(tmp_path / "knowledge_base", DOCUMENTS)
+    with open_for_test(tmp_path, embedder) as kb:
+        kb.reindex()
+        assert asked(kb, session="s")[0].found
+        monkeypatch.setattr(lookup, "now", lambda: "2001-01-01T00:00:00.000+00:00")
+        again, _ = asked(kb, session="s")
+        assert again.dedup_reason is DedupReason.DOC_RETRIEVED
+        assert len(kb.telemetry()) == 2
+    monkeypatch.undo()
+    with open_for_test(tmp_path, embedder) as kb:
+        assert asked(kb, session="s")[0].dedup_reason is DedupReason.DOC_RETRIEVED
+
+
+def test_a_session_that_could_not_be_read_is_read_by_the_next_call(tmp_path: Path, embedder: BadEmbedder) -> None:
+    write_documents(tmp_path / "knowledge_base", DOCUMENTS)
+    with open_for_test(tmp_path, embedder) as kb:
+        kb.reindex()
+        asked(kb, "ERR_TIMEOUT", session="s")
+    file = tmp_path / "state" / DATABASE_FILE
+    with open_for_test(tmp_path, embedder) as kb:
+        with closing(sqlite3.connect(file)) as connection:
+            connection.execute("ALTER TABLE tool_invocation RENAME TO away")
+        assert asked(kb, "退款流程", session="s")[0].found
+        with closing(sqlite3.connect(file)) as connection:
+            connection.execute("ALTER TABLE away RENAME TO tool_invocation")
+        assert asked(kb, "ERR_TIMEOUT", session="s")[0].dedup_reason is DedupReason.DOC_RETRIEVED
