@@ -174,9 +174,14 @@ def _delete(base: Path, path: str) -> None:
     file = locate(base, path)
     file.unlink(missing_ok=True)
     for folder in file.parents:
-        if folder == base or any(folder.iterdir()):
+        if folder == base:
             break
-        folder.rmdir()
+        try:
+            folder.rmdir()
+        except FileNotFoundError:
+            continue
+        except OSError:  # it holds more
+            break
 
 
 def _move_database(staging: Staging, journal: Journal) -> None:

@@ -57,7 +57,10 @@ class BackupExport:
             IndexUnavailable: the database cannot be read, or another process exports. Nothing is left behind, ever.
         """
         target = Path(os.path.abspath(target))  # noqa: PTH100 - a link stays one
-        self._check_target(target, force=force)
+        try:
+            self._check_target(target, force=force)
+        except OSError as error:
+            raise UserError(f"{target} cannot be written ({error.strerror}): name another file") from error
         return self.write(target, vectors=vectors, force=force)
 
     def write(self, target: Path, *, vectors: bool = True, force: bool = False) -> ExportReport:
@@ -72,6 +75,8 @@ class BackupExport:
 
     def _check_target(self, target: Path, *, force: bool) -> None:
         base = self._places.base_folder
+        if "\0" in str(target):
+            raise UserError(f"{str(target)!r} cannot be written: a name holds no NUL")
         if target.is_dir():
             raise UserError(f"{target} is a folder: name a file in it, such as {target.name}.tar.gz")
         if not target.parent.is_dir():

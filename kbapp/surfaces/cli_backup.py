@@ -10,7 +10,7 @@ import click
 from kbapp.bootstrap import import_archive
 from kbapp.domain.backup import DatabaseFacts, ExportReport, ImportReport
 from kbapp.surfaces.cli_options import Options, json_option, pass_options, print_values
-from kbapp.surfaces.cli_text import plain
+from kbapp.surfaces.plain_text import plain
 
 
 @click.command()
