@@ -17,6 +17,7 @@ from typing import NoReturn
 import click
 
 from kbapp.domain.errors import KbError
+from kbapp.surfaces.plain_text import PlainFormatter, plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +87,7 @@ class KbappGroup(click.Group):
         try:
             return super().invoke(ctx)
         except KbError as error:
-            from kbapp.surfaces import cli_text
-
-            raise click.ClickException(cli_text.plain(" ".join(str(error).split()))) from error
+            raise click.ClickException(plain(" ".join(str(error).split()))) from error
         except BrokenPipeError:
             _leave_quietly()
         except OSError as error:
@@ -122,7 +121,9 @@ def _set_up_streams() -> None:
 
 def _set_up_logging(*, verbose: bool) -> None:
     """Without --verbose the commands themselves say what matters: reports, degraded results, problems."""
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(message)s", force=True)
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(PlainFormatter())
+    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     logging.getLogger("kbapp").setLevel(logging.DEBUG if verbose else logging.ERROR)
 
 

@@ -16,7 +16,7 @@ from kbapp.service.knowledge_base import KnowledgeBase
 from kbapp.surfaces.cli_calibrate_text import calibration_text, next_step_text
 from kbapp.surfaces.cli_eval import corpus_settings, read_label_file
 from kbapp.surfaces.cli_options import Options, json_option, pass_options, print_values, refresh
-from kbapp.surfaces.cli_text import plain
+from kbapp.surfaces.plain_text import plain
 
 
 @click.command(name="calibrate")

@@ -11,6 +11,7 @@ from kbapp.domain.errors import IndexUnavailable, UserError
 from kbapp.service.documents import UploadOutcome
 from kbapp.surfaces import cli_text
 from kbapp.surfaces.cli_options import Options, json_option, pass_options, print_values, refresh
+from kbapp.surfaces.plain_text import plain
 from kbapp.surfaces.progress import ProgressLine
 
 
@@ -68,7 +69,7 @@ def delete(options: Options, path: str, as_json: bool) -> None:
     with options.open() as kb:
         record = kb.delete(path)
         values = record.to_dict(kb.base_folder)
-    print_values(as_json, values, lambda: cli_text.plain(f"deleted: {record.path}"))
+    print_values(as_json, values, lambda: plain(f"deleted: {record.path}"))
 
 
 def _read(file: Path, max_size_bytes: int) -> bytes:

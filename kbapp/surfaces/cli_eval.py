@@ -16,7 +16,7 @@ from kbapp.service.evaluation_report import report_of
 from kbapp.settings import Settings
 from kbapp.surfaces.cli_eval_text import evaluation_text
 from kbapp.surfaces.cli_options import Options, json_option, pass_options, print_values, refresh
-from kbapp.surfaces.cli_text import plain
+from kbapp.surfaces.plain_text import plain
 
 
 @click.command(name="eval")

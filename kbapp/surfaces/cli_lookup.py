@@ -11,6 +11,7 @@ from kbapp.domain.errors import UserError
 from kbapp.service.lookup import LookupRequest
 from kbapp.surfaces import cli_text
 from kbapp.surfaces.cli_options import Options, json_option, pass_options, print_values, refresh
+from kbapp.surfaces.plain_text import plain
 
 
 @click.command()
@@ -51,9 +52,9 @@ def prompt(options: Options) -> None:
             try:
                 result = kb.lookup(query)
             except UserError as error:
-                click.echo(cli_text.plain(str(error)))
+                click.echo(plain(str(error)))
                 continue
-            click.echo(f"? {cli_text.plain(query)}\n{cli_text.lookup_text(result, None)}\n")
+            click.echo(f"? {plain(query)}\n{cli_text.lookup_text(result, None)}\n")
 
 
 def _questions() -> Iterator[str]:

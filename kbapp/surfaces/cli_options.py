@@ -17,7 +17,7 @@ from kbapp.domain.errors import IndexUnavailable, UserError
 from kbapp.service.index_report import IndexReport
 from kbapp.service.knowledge_base import KnowledgeBase
 from kbapp.settings import Settings
-from kbapp.surfaces import cli_text
+from kbapp.surfaces.plain_text import plain, plain_json
 from kbapp.surfaces.progress import ProgressLine
 
 
@@ -53,7 +53,7 @@ class Options:
     def say_if_empty(self, report: IndexReport | None) -> None:
         """On stderr how documents get into a knowledge base that has none."""
         if report and not report.documents:
-            folder = cli_text.plain(str(self.settings().base_folder))
+            folder = plain(str(self.settings().base_folder))
             click.echo(
                 f"{folder} holds no .md file: put one there, store one with `kbapp upload FILE --category NAME` or in"
                 " `kbapp app`, or name another folder with --root",
@@ -76,12 +76,12 @@ def refresh(kb: KnowledgeBase, *, with_levels: bool = False) -> IndexReport | No
             if with_levels or (report.embedded and kb.level_cuts is None):
                 kb.calibrate_levels(progress.show)
     except IndexUnavailable as error:
-        click.echo(f"the index is not refreshed: {error}", err=True)
+        click.echo(f"the index is not refreshed: {plain(str(error))}", err=True)
         return None
     if report.former_model:
-        click.echo(f"the embedding model changed: {report.former_model} made the vectors before", err=True)
+        click.echo(f"the embedding model changed: {plain(report.former_model)} made the vectors before", err=True)
     for problem in report.failed:
-        click.echo(f"not indexed: {cli_text.plain(f'{problem.path}: {problem.error}')}", err=True)
+        click.echo(f"not indexed: {plain(f'{problem.path}: {problem.error}')}", err=True)
     return report
 
 
@@ -89,6 +89,6 @@ def print_values(as_json: bool, values: JsonValue, text: Callable[[], str]) -> N
     """One JSON value, or text for people, on stdout."""
     if as_json:
         is_unicode = (sys.stdout.encoding or "").lower().replace("-", "").startswith("utf")
-        click.echo(json.dumps(values, ensure_ascii=not is_unicode, indent=2))
+        click.echo(plain_json(json.dumps(values, ensure_ascii=not is_unicode, indent=2)))
     else:
-        click.echo(text())
+        click.echo(plain(text()))

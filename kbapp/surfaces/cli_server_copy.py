@@ -6,7 +6,7 @@ from kbapp.domain.documents import JsonValue
 from kbapp.domain.errors import IndexUnavailable
 from kbapp.service.server_copy import CopyReport
 from kbapp.surfaces.cli_options import Options, print_values
-from kbapp.surfaces.cli_text import plain
+from kbapp.surfaces.plain_text import plain
 from kbapp.surfaces.progress import ProgressLine
 
 

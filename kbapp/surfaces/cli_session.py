@@ -7,7 +7,7 @@ import click
 from kbapp.domain.action_memory import SessionMemory
 from kbapp.domain.documents import JsonValue
 from kbapp.surfaces.cli_options import Options, json_option, pass_options, print_values
-from kbapp.surfaces.cli_text import plain
+from kbapp.surfaces.plain_text import plain
 
 
 @click.group()

@@ -17,7 +17,7 @@ from kbapp.domain.transcript import ExecutorKind
 from kbapp.service.simulation import Shelf, SimulationReport, TaskOutcome, simulate
 from kbapp.settings import Settings
 from kbapp.surfaces.cli_options import Options, json_option, pass_options, print_values, refresh
-from kbapp.surfaces.cli_text import plain
+from kbapp.surfaces.plain_text import plain
 
 _HEADER = ("calls", "with content", "blocked", "covered", "characters", "given twice")
 

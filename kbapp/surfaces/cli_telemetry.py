@@ -12,7 +12,7 @@ from kbapp.domain.invocation import Invocation
 from kbapp.domain.telemetry import SqlResult, Verdict
 from kbapp.service.knowledge_base import KnowledgeBase
 from kbapp.surfaces.cli_options import Options, json_option, pass_options, print_values
-from kbapp.surfaces.cli_text import plain
+from kbapp.surfaces.plain_text import plain
 
 _HEADER = ("id", "time (UTC)", "result", "L0", "L1", "ms", "session", "query")
 _LONGEST_SESSION = 20

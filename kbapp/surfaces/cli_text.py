@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import unicodedata
 from collections.abc import Iterable, Sequence
 
 from kbapp.domain.circuit_breaker import BreakerKind, SourceState
@@ -14,14 +13,7 @@ from kbapp.domain.invocation import Invocation
 from kbapp.domain.lookup_result import LookupResult
 from kbapp.service.documents import UploadResult
 from kbapp.service.index_report import ChangeKind, IndexReport
-
-
-def plain(text: str) -> str:
-    """Text from files and queries without terminal escapes and other control characters."""
-    return "".join(
-        character if character in "\n\t" or unicodedata.category(character) not in ("Cc", "Cs") else "\ufffd"
-        for character in text
-    )
+from kbapp.surfaces.plain_text import plain
 
 
 def index_values(report: IndexReport) -> dict[str, JsonValue]:

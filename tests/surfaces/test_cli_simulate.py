@@ -196,4 +196,4 @@ def test_an_id_with_terminal_escapes_does_not_reach_the_terminal(run: Run) -> No
     write(Path("tasks.jsonl"), TASKS[0] | {"id": "a\x1b[31m\nb"})
     result = run("tasks.jsonl")
     assert "\x1b" not in result.output
-    assert progress(result) == ["task 1 of 1: a\ufffd[31m b"]
+    assert progress(result) == ["task 1 of 1: a\\x1b[31m b"]
