@@ -128,6 +128,7 @@ def open_knowledge_base(
         grading=grading,
         options=_search_options(settings),
         stages=stages,
+        unrecorded=partial(_unrecorded, records, files),
     )
     chunker = Chunker(_chunking_options(settings), embedder.model_id, folder.name)
     repeated = _repeated_lines(settings, files, records)
@@ -391,6 +392,14 @@ def _stages(settings: Settings, on_change: Callable[[SourceState], None]) -> Sta
         if breaker.forced_open in (state.name, "all"):
             stages.force(state.name, is_open=True)
     return stages
+
+
+def _unrecorded(records: DocumentRecords, files: DocumentFiles) -> int:
+    """How many documents there are while nothing is known of any: what is not indexed is not missing."""
+    try:
+        return 0 if records.documents() else len(files.scan().paths)
+    except UserError:  # the folder is gone
+        return 0
 
 
 def _search_options(settings: Settings) -> SearchOptions:

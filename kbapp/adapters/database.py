@@ -6,6 +6,7 @@ lookup never waits for indexing. sqlite-utils is imported only when a migration 
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -35,6 +36,12 @@ class Database:
         self._writer: sqlite3.Connection | None = None
         self._idle_readers: list[sqlite3.Connection] = []
         self._generation = 0
+        self._opened: tuple[int, int] | None = None  # which file the connections are of
+
+    @property
+    def generation(self) -> int:
+        """Another one: the file is another, and what was read of the former one is void."""
+        return self._generation
 
     @contextmanager
     def write(self, wait_seconds: float = BUSY_TIMEOUT_SECONDS) -> Iterator[sqlite3.Connection]:
@@ -53,8 +60,8 @@ class Database:
             connection.commit()
 
     @contextmanager
-    def read(self) -> Iterator[sqlite3.Connection]:
-        """A connection for reading: sees what was committed last."""
+    def read(self, *, at_one_moment: bool = False) -> Iterator[sqlite3.Connection]:
+        """A connection for reading: each statement, or all of them together, sees what was committed last."""
         with self._translated():
             with self._lock:
                 self._open_writer()
@@ -64,8 +71,12 @@ class Database:
                 connection = self._connect()
                 connection.execute("PRAGMA query_only = ON")
             try:
+                if at_one_moment:
+                    connection.execute("BEGIN")
                 yield connection
             finally:
+                if connection.in_transaction:
+                    connection.rollback()
                 with self._lock:
                     keep = generation == self._generation
                     if keep:
@@ -81,11 +92,24 @@ class Database:
     def close(self) -> None:
         """Close all connections; the next use opens anew."""
         with self._write_lock, self._lock:
-            for connection in [*self._idle_readers, *([self._writer] if self._writer else [])]:
-                connection.close()
-            self._idle_readers.clear()
-            self._writer = None
-            self._generation += 1
+            self._close()
+
+    def _close(self) -> None:
+        for connection in [*self._idle_readers, *([self._writer] if self._writer else [])]:
+            connection.close()
+        self._idle_readers.clear()
+        self._writer = None
+        self._generation += 1
+
+    def _follow_file(self) -> None:
+        """Let go of a file that was deleted or replaced: what is written to it is lost."""
+        if self._writer is None or self._writer.in_transaction or _identity(self.file) == self._opened:
+            return
+        if self._write_lock.acquire(blocking=False):  # else a transaction is under way: the next use finds out
+            try:
+                self._close()
+            finally:
+                self._write_lock.release()
 
     def _waiting_writer(self, wait_seconds: float) -> sqlite3.Connection:
         with self._lock:
@@ -94,6 +118,7 @@ class Database:
         return connection
 
     def _open_writer(self) -> sqlite3.Connection:
+        self._follow_file()
         if self._writer is None:
             self.file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             # SQLite does not wait for others when it changes the journal: one process at a time. Who holds the lock may
@@ -110,7 +135,7 @@ class Database:
                 except BaseException:
                     connection.close()
                     raise
-            self._writer = connection
+            self._writer, self._opened = connection, _identity(self.file)
         return self._writer
 
     def _connect(self) -> sqlite3.Connection:
@@ -144,6 +169,15 @@ class Database:
             raise IndexUnavailable(f"the database {self.file} cannot be used ({error}): {_way_out(error)}") from error
         except OSError as error:
             raise IndexUnavailable(f"{self.file} cannot be used ({error}): name another --state-dir") from error
+
+
+def _identity(file: Path) -> tuple[int, int] | None:
+    """Which file has this name; None: none has."""
+    try:
+        status = os.stat(file)  # noqa: PTH116 - at every use of the database, where Path costs more than the call
+    except FileNotFoundError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _applied_migrations(connection: sqlite3.Connection) -> set[str]:

@@ -23,14 +23,15 @@ class FullTextIndex:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._scores = TermScores()
+        self._generation = database.generation
 
     def search(self, query: str, limit: int) -> list[FullTextHit]:
         """At most ``limit`` chunks that hold any token of the query, best first, ties by id."""
         tokens = (content_tokens(query) or list(dict.fromkeys(tokens_of(query))))[:MAX_QUERY_TOKENS]
         if not tokens:
             return []
-        with self._database.read() as connection:
-            scores = dict(best_rows(self._scores.of(connection, tokens), limit))
+        with self._database.read(at_one_moment=True) as connection:  # row numbers are given again
+            scores = dict(best_rows(self._current_scores().of(connection, tokens), limit))
             marks = ",".join("?" * len(scores))
             ids = connection.execute(f"SELECT id, row FROM chunk WHERE row IN ({marks})", list(scores)).fetchall()
         hits = [FullTextHit(row["id"], scores[row["row"]]) for row in ids]
@@ -40,8 +41,13 @@ class FullTextIndex:
         """In how many chunks each token stands; a token that stands in none is left out."""
         asked = tokens[:MAX_QUERY_TOKENS]
         with self._database.read() as connection:
-            found = self._scores.of(connection, asked)
+            found = self._current_scores().of(connection, asked)
         return {token: len(each.rows) for token, each in zip(asked, found, strict=True) if len(each.rows)}
+
+    def _current_scores(self) -> TermScores:
+        if self._generation != self._database.generation:  # another file, with changes of its own
+            self._generation, self._scores = self._database.generation, TermScores()
+        return self._scores
 
     def is_consistent(self) -> bool:
         """Whether every chunk has the row of its text, no other row is there, and FTS5's own structure is whole."""

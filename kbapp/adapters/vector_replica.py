@@ -50,6 +50,7 @@ class VectorReplica:
         self._indexed = indexed
         self._lock = threading.Lock()
         self._change = -1  # the last one that is followed; -1: nothing was read yet
+        self._generation = database.generation
         self._rows: UnitRows | None = None  # None: Milvus is to be asked
         self._is_told = False  # that it is
 
@@ -81,6 +82,8 @@ class VectorReplica:
 
     def _followed(self) -> RowsView | None:
         with self._lock, self._database.read() as connection:
+            if self._generation != self._database.generation:  # another file, with changes of its own
+                self._generation, self._change, self._rows = self._database.generation, -1, None
             # Read before the chunks: what is committed in between is followed a second time, which changes nothing.
             first, last = connection.execute(_CHANGES).fetchone()
             last = last or 0

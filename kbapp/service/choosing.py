@@ -73,7 +73,8 @@ class Chooser:
         return replace(shortened, message=f"{answer.message} {note}" if answer.message else note)
 
     def _miss_message(self, findings: Findings, memory: SessionMemory) -> str:
-        if findings.search_problem or findings.keywords.problem:
+        is_incomplete = findings.search is not None and not findings.l1_is_complete
+        if findings.search_problem or findings.keywords.problem or is_incomplete:
             return messages.message(messages.CANNOT_TELL, self._language)
         misses = memory.misses_in_a_row + 1
         if misses >= MISSES_TO_STOP:

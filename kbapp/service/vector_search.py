@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kbapp.domain.documents import ChunkPlace, StoredChunk
@@ -130,12 +130,15 @@ class VectorSearch:
         grading: GradingInForce,
         options: SearchOptions,
         stages: Stages,
+        unrecorded: Callable[[], int] = lambda: 0,
     ) -> None:
+        """``unrecorded``: how many documents there are while nothing is known of any; asked when nothing is found."""
         self._embedder = embedder
         self._vectors = vectors
         self._full_text = full_text
         self._records = records
         self._stages = stages
+        self._unrecorded = unrecorded
         self.grading = grading
         self.options = options
 
@@ -153,6 +156,7 @@ class VectorSearch:
             legs = self._legs(query, legs.near.vector if legs.near else vector)
             found = self._found(legs, wanted)
         embed_ms = legs.near.embed_ms if legs.near else None
+        pending = legs.pending if legs.pending or found.candidates else self._unrecorded()
         return SearchOutcome(
             found.candidates,
             legs.grading,
@@ -161,7 +165,7 @@ class VectorSearch:
             (time.perf_counter() - start) * 1000 - (embed_ms or 0.0),
             legs.vector_problem,
             legs.full_text_problem,
-            legs.pending,
+            pending,
         )
 
     def search_vectors(self, query: str, *, vector: Vectors | None = None) -> SearchOutcome:

@@ -175,8 +175,9 @@ def test_a_full_disk_takes_no_answer_away_and_the_lost_row_is_counted(
     with open_for_test(tmp_path, embedder) as kb:
         kb.reindex()
         expected = substance(asked(kb, "ERR_TIMEOUT")[0])
-    with monkeypatch.context() as full, open_for_test(tmp_path, embedder) as kb:
+    with monkeypatch.context() as full:
         full_disk(full)
+        kb = open_for_test(tmp_path, embedder)
         for _ in range(40):
             assert substance(asked(kb, "ERR_TIMEOUT")[0]) == expected
         lost = [notice for notice in kb.overview().notices if notice.kind == "telemetry"]
@@ -184,6 +185,7 @@ def test_a_full_disk_takes_no_answer_away_and_the_lost_row_is_counted(
         uploaded = kb.upload("new.md", NEW * 400, "api")
         assert uploaded.outcome == "failed"
         assert "full" in str(uploaded.record.error)
+        kb.close()
     with open_for_test(tmp_path, embedder) as kb:
         kb.reindex()
         assert kb.health().consistent
@@ -209,6 +211,51 @@ def test_a_database_that_is_damaged_leaves_keywords_and_says_where_the_way_out_i
         mended.reindex()
         assert mended.health().consistent
         assert asked(mended)[0].degraded is None
+
+
+def test_a_database_that_is_deleted_under_a_running_process_is_made_anew_and_loses_no_later_row(
+    kb: KnowledgeBase, tmp_path: Path, embedder: BadEmbedder
+) -> None:
+    expected = substance(asked(kb)[0])
+    for file in (tmp_path / "state").glob(f"{DATABASE_FILE}*"):
+        file.unlink()
+    result, row = asked(kb)
+    assert not result.found
+    assert result.degraded == "还有 3 份文档正在建立索引，语义检索的结果可能不完整"
+    kb.reindex()
+    assert kb.health().consistent
+    assert substance(asked(kb)[0]) == expected
+    kb.close()
+    with open_for_test(tmp_path, embedder) as again:
+        assert row.id in {kept.id for kept in again.telemetry()}
+        assert len(again.telemetry()) == 2
+
+
+def test_a_database_put_in_the_place_of_another_is_read_and_nothing_of_the_former_is_held(
+    kb: KnowledgeBase, tmp_path: Path, embedder: BadEmbedder
+) -> None:
+    asked(kb)
+    other = tmp_path / "other"
+    write_documents(
+        other / "knowledge_base", {"api/other.md": document("别的", "别的词", "银行卡退款多久到账：五天。")}
+    )
+    with open_for_test(other, embedder) as another:
+        another.reindex()
+    for file in (tmp_path / "state").glob(f"{DATABASE_FILE}*"):
+        file.unlink()
+    (other / "state" / DATABASE_FILE).rename(tmp_path / "state" / DATABASE_FILE)
+    found = asked(kb)[0].supplement
+    assert found is not None
+    assert found.source == "knowledge_base/api/other.md"
+
+
+def test_what_was_never_indexed_is_not_said_to_be_missing(tmp_path: Path, embedder: BadEmbedder) -> None:
+    write_documents(tmp_path / "knowledge_base", DOCUMENTS)
+    with open_for_test(tmp_path, embedder) as kb:
+        result, row = asked(kb)
+        assert (result.found, row.outcome) == (False, Outcome.DEGRADED)
+        assert "3 份文档" in str(result.degraded)
+        assert "知识库中没有" not in str(result.message)
 
 
 def test_a_lookup_does_not_wait_for_a_process_that_writes(kb: KnowledgeBase, tmp_path: Path) -> None:
