@@ -19,7 +19,10 @@ from tests.knowledge import document, open_for_test, write_documents
 CLEAR, TITLE, C1, BIDI, TAG = "\x1b[2J", "\x1b]0;owned\x07", "\x9b31m", "\u202etxt.exe\u2066", "\U000e0041"
 HOSTILE = f"{CLEAR}{TITLE}{C1}{BIDI}{TAG}\r\u2028\x7f"
 OBEYED = "\x1b\x07\x9b\u202e\u2066\U000e0041\r\u2028\x7f"
-TEXT = document("Title", "alpha", f"## Part {HOSTILE}\n\nalpha body {HOSTILE}\n", summary="s") + f"\n# {HOSTILE} end\n"
+PLAIN = "Plain words make the file a text and no binary.\n" * 100
+TEXT = document(
+    "Title", "alpha", f"## Part {HOSTILE}\n\nalpha body {HOSTILE}\n\n{PLAIN}\n\n# {HOSTILE} end", summary="s"
+)
 
 COMMANDS = {
     "documents": ["documents"],
