@@ -32,7 +32,7 @@ from kbapp.adapters.source_states import SourceStates
 from kbapp.adapters.telemetry_summary import CallStatistics
 from kbapp.adapters.vector_replica import VectorReplica
 from kbapp.domain.action_memory import DomainPolicy, RetrievedDocTracker
-from kbapp.domain.backup import ExportReport, ImportReport
+from kbapp.domain.backup_reports import ExportReport, ImportReport
 from kbapp.domain.chunking import ChunkingOptions
 from kbapp.domain.circuit_breaker import BreakerRules, SourceState
 from kbapp.domain.errors import UserError

@@ -8,23 +8,20 @@ arrived). Without a journal nothing has changed, and what was staged is thrown a
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
 from kbapp.adapters.backup_database import DamagedDatabase, is_unused
-from kbapp.adapters.backup_places import STAGED_DOCUMENTS, STAGING_FOLDER
+from kbapp.adapters.backup_places import STAGED_DOCUMENTS
+from kbapp.adapters.backup_staging import Staging
 from kbapp.adapters.disk import locate, sync_folder, write_whole
 from kbapp.adapters.index_lock import hold_index_lock
-from kbapp.domain.backup import DATABASE_MEMBER, SETTINGS_MEMBER
 from kbapp.domain.errors import IndexBusy, IndexUnavailable, UserError
 
-_JOURNAL = "journal.json"
-_DELETED = "deleted"
 _WAIT_SECONDS = 10.0
 _SIDE_FILES = ("-wal", "-shm", "-journal")
 
@@ -43,26 +40,6 @@ class Journal:
     going: tuple[str, ...]
     kept: str | None
     damaged: str | None
-
-
-class Staging:
-    """The folders in which an import is made ready."""
-
-    def __init__(self, state_folder: Path) -> None:
-        self.folder = state_folder / STAGING_FOLDER
-        self.database = self.folder / DATABASE_MEMBER
-        self.settings = self.folder / SETTINGS_MEMBER  # only what is to be written
-        self.archived_settings = self.folder / "archived.yaml"
-        self.kept = self.folder / "before.tar.gz"
-        self.journal = self.folder / _JOURNAL
-        self.deleted = self.folder / _DELETED
-        self.base = self.folder / "base"  # names the base folder that the documents are staged in
-
-    def remove(self) -> None:
-        """Throw away what was staged."""
-        with suppress(OSError, UnicodeDecodeError):
-            shutil.rmtree(Path(self.base.read_text(encoding="utf-8")) / STAGED_DOCUMENTS, ignore_errors=True)
-        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def finish_import(state_folder: Path) -> None:

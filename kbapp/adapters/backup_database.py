@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from kbapp.adapters.database import MIGRATION_NAMES, MIGRATION_SET, Database
-from kbapp.domain.backup import DatabaseFacts
+from kbapp.domain.backup_reports import DatabaseFacts
 from kbapp.domain.errors import IndexBusy, IndexUnavailable, UserError
 from kbapp.domain.index_state import CONSISTENT_STATE, MODEL_STATE
 

@@ -25,12 +25,11 @@ from kbapp.domain.backup import (
     DATABASE_MEMBER,
     DOCUMENTS_PREFIX,
     SETTINGS_MEMBER,
-    DatabaseFacts,
-    ExportReport,
     Manifest,
     count_documents,
     document_member,
 )
+from kbapp.domain.backup_reports import DatabaseFacts, ExportReport
 from kbapp.domain.backup_settings import without_secrets
 from kbapp.domain.documents import FileProblem
 from kbapp.domain.errors import IndexBusy, IndexUnavailable, UserError

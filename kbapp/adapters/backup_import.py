@@ -5,18 +5,19 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from kbapp.adapters.backup_apply import Journal, Staging, closed_database, commit, finish_locked
+from kbapp.adapters.backup_apply import Journal, closed_database, commit, finish_locked
 from kbapp.adapters.backup_archive import read_archive
 from kbapp.adapters.backup_database import DamagedDatabase, check_schema, facts, prepare
 from kbapp.adapters.backup_export import BackupExport
 from kbapp.adapters.backup_places import STAGED_DOCUMENTS, Places
 from kbapp.adapters.backup_settings import archived_settings, read_settings, settings_text
+from kbapp.adapters.backup_staging import Staging, check_space, check_writable, make_durable, unpack
 from kbapp.adapters.disk import locate
 from kbapp.adapters.document_files import DocumentFiles
 from kbapp.adapters.index_lock import hold_index_lock
@@ -24,11 +25,10 @@ from kbapp.domain.backup import (
     DATABASE_MEMBER,
     DOCUMENTS_PREFIX,
     SETTINGS_MEMBER,
-    DatabaseFacts,
-    ImportReport,
     Manifest,
     count_documents,
 )
+from kbapp.domain.backup_reports import DatabaseFacts, ImportReport
 from kbapp.domain.backup_settings import differing, without_places
 from kbapp.domain.errors import UserError
 from kbapp.domain.synonyms import SYNONYMS_FILE
@@ -90,9 +90,10 @@ class BackupImport:
         with _naming(archive):
             database = prepare(self._staging.database)
             written, others = self._stage_settings()
-        journal = self._journal(manifest, held)
-        self._check_targets(journal, held)
-        _make_durable()
+        saved = self._keep(held)
+        journal = self._journal(manifest, held, saved)
+        self._check_targets(journal, saved)
+        make_durable()
         commit(self._staging, journal)
         return ImportReport(
             file=archive,
@@ -134,13 +135,13 @@ class BackupImport:
         documents = base / STAGED_DOCUMENTS
         shutil.rmtree(documents, ignore_errors=True)
         documents.mkdir(mode=0o700)
-        _check_space(manifest, (base, staging.folder))
+        check_space(manifest, (base, staging.folder))
         files = {DATABASE_MEMBER: staging.database, SETTINGS_MEMBER: staging.archived_settings}
 
-        def unpack(name: str, blocks: Iterator[bytes]) -> None:
-            _unpack(files.get(name) or locate(documents, name.removeprefix(DOCUMENTS_PREFIX)), blocks)
+        def take(name: str, blocks: Iterator[bytes]) -> None:
+            unpack(files.get(name) or locate(documents, name.removeprefix(DOCUMENTS_PREFIX)), blocks)
 
-        if read_archive(archive, unpack) != manifest:
+        if read_archive(archive, take) != manifest:
             raise UserError(f"{archive} has changed meanwhile: try again")
         for path, member in manifest.documents.items():
             with suppress(OSError, OverflowError):
@@ -156,16 +157,19 @@ class BackupImport:
             self._check_settings(self._staging.settings)
         return tuple(values), ()
 
-    def _journal(self, manifest: Manifest, held: _Held) -> Journal:
-        """What is to be done, after what is here has been kept."""
+    def _keep(self, held: _Held) -> set[str]:
+        """Write what is here to an archive; the documents in it, which may be deleted."""
+        if held.is_nothing:
+            return set()
+        # A database that cannot be read is moved away as it is.
+        nowhere = self._staging.folder / "none"
+        places = replace(self._places, database=nowhere) if held.is_damaged else self._places
+        report = BackupExport(places, self._files).write(self._staging.kept)
+        return set(held.documents) - {problem.path for problem in report.left_out}
+
+    def _journal(self, manifest: Manifest, held: _Held, saved: set[str]) -> Journal:
         stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S-%f")
         state, database = self._places.state_folder, self._places.database
-        saved: set[str] = set()
-        if not held.is_nothing:
-            # A database that cannot be read is moved away as it is.
-            places = replace(self._places, database=state / "none") if held.is_damaged else self._places
-            report = BackupExport(places, self._files).write(self._staging.kept)
-            saved = set(held.documents) - {problem.path for problem in report.left_out}
         arriving = tuple(manifest.documents)
         return Journal(
             base_folder=str(self._places.base_folder),
@@ -177,18 +181,17 @@ class BackupImport:
             damaged=f"{database}.damaged-{stamp}" if held.is_damaged else None,
         )
 
-    def _check_targets(self, journal: Journal, held: _Held) -> None:
-        """Each move will succeed, as far as one can tell."""
+    def _check_targets(self, journal: Journal, saved: set[str]) -> None:
+        """Each move will succeed, as far as one can tell, and overwrites nothing that is not kept."""
         base = self._places.base_folder
-        kept = set(journal.going) | (set(held.documents) & set(journal.arriving))
         folders = set()
         for path in (*journal.going, *journal.arriving):
             file = locate(base, path)
             folders.add(file.parent)
-            if os.path.lexists(file) and path not in kept:
+            if os.path.lexists(file) and path not in saved:
                 raise UserError(f"{file} is in the way and is no document that could be kept: move it away")
         for folder in folders:
-            _check_writable(folder, base)
+            check_writable(folder, base)
 
     @contextmanager
     def _undone_unless_committed(self) -> Iterator[None]:
@@ -216,40 +219,3 @@ def _naming(archive: Path) -> Iterator[None]:
         yield
     except UserError as error:
         raise UserError(f"{archive}: {error}") from error
-
-
-def _unpack(file: Path, blocks: Iterable[bytes]) -> None:
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with file.open("xb") as stream:
-            for block in blocks:
-                stream.write(block)
-    except (FileExistsError, NotADirectoryError) as error:
-        raise UserError(f"{file.name} has the name of another file or folder in it") from error
-    except OSError as error:
-        raise UserError(f"{file} cannot be written ({error.strerror}): make space on its disk") from error
-
-
-def _check_space(manifest: Manifest, folders: Iterable[Path]) -> None:
-    for folder in folders:
-        free = shutil.disk_usage(folder).free
-        if free < manifest.size_bytes:
-            raise UserError(
-                f"the archive unpacks to {manifest.size_bytes:,} bytes, and {folder} has {free:,} left: make space"
-            )
-
-
-def _check_writable(folder: Path, base: Path) -> None:
-    there = folder
-    while not os.path.lexists(there) and there != base:
-        there = there.parent
-    if not there.is_dir():
-        raise UserError(f"{there} is in the way: it is no folder, so move it away")
-    if not os.access(there, os.W_OK | os.X_OK):
-        raise UserError(f"the folder {there} cannot be written: make it writable")
-
-
-def _make_durable() -> None:
-    """All that was staged is on the disk before the journal is: one call is faster than one for each file."""
-    if hasattr(os, "sync"):
-        os.sync()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol
 
-from kbapp.domain.backup import ExportReport
+from kbapp.domain.backup_reports import ExportReport
 
 
 class Export(Protocol):

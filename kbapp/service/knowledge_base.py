@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Self
 
 from kbapp.domain.action_memory import DomainPolicy, SessionMemory
-from kbapp.domain.backup import ExportReport
+from kbapp.domain.backup_reports import ExportReport
 from kbapp.domain.documents import Document, DocumentRecord, KnowledgeEntry, StoredChunk
 from kbapp.domain.errors import IndexUnavailable, UserError
 from kbapp.domain.health import Health

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from kbapp.bootstrap import import_archive
-from kbapp.domain.backup import DatabaseFacts, ExportReport, ImportReport
+from kbapp.domain.backup_reports import DatabaseFacts, ExportReport, ImportReport
 from kbapp.surfaces.cli_options import Options, json_option, pass_options, print_values
 from kbapp.surfaces.plain_text import plain
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kbapp import import_archive
-from kbapp.domain.backup import ImportReport
+from kbapp.domain.backup_reports import ImportReport
 from kbapp.domain.documents import JsonValue
 from kbapp.domain.errors import IndexUnavailable, UserError
 from kbapp.service.knowledge_base import KnowledgeBase
