@@ -29,6 +29,13 @@ def test_every_setting_is_documented_with_its_default() -> None:
         assert f"| {f'`{value}`' if value else '–'} |" in documented[name], name
 
 
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.name)
+def test_every_test_that_a_page_names_exists(page: Path) -> None:
+    for file, name in re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", page.read_text(encoding="utf-8")):
+        text = (ROOT / file).read_text(encoding="utf-8")
+        assert f"def {name}(" in text or not name, (file, name)
+
+
 def test_the_readme_holds_no_placeholder() -> None:
     assert "BENCH_" not in README
 
@@ -44,7 +51,8 @@ def test_the_readme_names_no_command_or_option_that_does_not_exist() -> None:
         while words and words[0].startswith("--"):
             del words[:2]
         assert words[0] in COMMANDS, line
-        options = {option for parameter in COMMANDS[words[0]].load().params for option in parameter.opts}
+        parameters = COMMANDS[words[0]].load().params
+        options = {option for each in parameters for option in (*each.opts, *each.secondary_opts)}
         assert {word for word in words if word.startswith("--")} <= options, line
 
 
@@ -66,4 +74,4 @@ def test_help_of_every_command_is_one_sentence_at_least() -> None:
         result = CliRunner().invoke(main, [name, "--help"])
         assert result.exit_code == 0
         assert command.help
-        assert command.help.endswith(".")
+        assert command.help.rstrip().endswith(".")
