@@ -13,7 +13,10 @@ from kbapp.surfaces.cli_options import Options, json_option, pass_options, print
 from kbapp.surfaces.plain_text import plain
 
 
-@click.command()
+@click.command(
+    epilog="The app and agents may go on meanwhile. The file is read back and checked before it gets its name, and is for"
+    " you alone (mode 0600): it holds your documents and what people asked. `kbapp import` restores it."
+)
 @click.argument("file", type=click.Path(path_type=Path), metavar="FILE.tar.gz")
 @click.option(
     "--vectors/--no-vectors",
@@ -25,17 +28,18 @@ from kbapp.surfaces.plain_text import plain
 @json_option
 @pass_options
 def export(options: Options, file: Path, vectors: bool, force: bool, as_json: bool) -> None:
-    """Back the whole knowledge base up to FILE.tar.gz: documents, telemetry, feedback, settings without secrets.
-
-    The app and agents may go on meanwhile. The file is read back and checked before it gets its name, and is for you
-    alone (mode 0600): it holds your documents and what people asked. `kbapp import` restores it.
-    """
+    """Back the whole knowledge base up to FILE.tar.gz: documents, telemetry, feedback, settings without secrets."""
     with options.open() as kb:
         report = kb.export(file, vectors=vectors, force=force)
     print_values(as_json, report.to_dict(), lambda: plain("\n".join(_export_lines(report))))
 
 
-@click.command("import")
+@click.command(
+    "import",
+    epilog="It goes to the folders in force (--root, --state-dir), which must be empty unless --replace is given, while no"
+    " app, agent or other command has them open. All of the file is checked before anything changes. `kbapp index` comes"
+    " next.",
+)
 @click.argument("file", type=click.Path(path_type=Path), metavar="FILE.tar.gz")
 @click.option(
     "--replace", is_flag=True, help="Take the place of what is here, which is kept as an archive in the state folder."
@@ -43,11 +47,7 @@ def export(options: Options, file: Path, vectors: bool, force: bool, as_json: bo
 @json_option
 @pass_options
 def import_command(options: Options, file: Path, replace: bool, as_json: bool) -> None:
-    """Restore a knowledge base from FILE.tar.gz, which `kbapp export` made.
-
-    It goes to the folders in force (--root, --state-dir), which must be empty or --replace'd, while no app, agent or
-    other command has them open. All of the file is checked before anything changes. `kbapp index` comes next.
-    """
+    """Restore a knowledge base from FILE.tar.gz, which `kbapp export` made."""
     report = import_archive(file, options.settings(), replace=replace)
     print_values(as_json, report.to_dict(), lambda: plain("\n".join(_import_lines(report))))
 
