@@ -1,4 +1,4 @@
-.PHONY: run test check format lock torch-test browser-test bench bench-full clean
+.PHONY: run test check format lock torch-test browser-test bench bench-full chaos clean
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -31,6 +31,10 @@ bench: $(VENV)/installed-dev
 
 bench-full: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/bench.py --scale full $(ARGS)
+
+# 1,000 kill -9 at random moments of mixed work by two processes; the tests hold 30. ARGS="--kills 100 --seed 7"
+chaos: $(VENV)/installed-dev
+	$(BIN)/python -m tests.crash.chaos $(ARGS)
 
 format: $(VENV)/installed-dev
 	$(BIN)/ruff check --fix .

@@ -6,6 +6,7 @@ MODEL_STATE = "model"  # the model that made the vectors
 CONSISTENT_STATE = "vectors_consistent"  # model and fingerprint when vectors and chunks were found equal, else ""
 LEVEL_CUTS_STATE = "level_cuts"  # where levels begin here, as JSON (level_cuts.py)
 REPEATED_LINES_STATE = "repeated_lines"  # the lines left out of the embedded texts (C8), as JSON
+REPEATED_LINES_BEGUN_STATE = "repeated_lines_begun"  # lines that are being left out or put back, as JSON
 REPEATED_LINES_OF_STATE = "repeated_lines_of"  # a hash of the documents and settings that they were counted with
 
 

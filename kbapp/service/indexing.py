@@ -107,6 +107,7 @@ class Indexer:
         changes += [self._remove(record) for record in _gone(records, scan)]
         self._entries.follow(records, hashes)
         repeated, affected = self._repeated.count(hashes)
+        self._repeated.begin(repeated)
         work = {
             path for path, content_hash in hashes.items() if self._chunker.is_stale(records.get(path), content_hash)
         }

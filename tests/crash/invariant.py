@@ -10,13 +10,25 @@ from pathlib import Path
 from kbapp.adapters.milvus_engine import LocalEngine
 from kbapp.adapters.milvus_index import MilvusIndex
 from kbapp.domain.documents import DocumentStatus
+from kbapp.service.index_report import ChangeKind
 from kbapp.service.knowledge_base import KnowledgeBase
-from kbapp.service.lookup import LookupRequest
 from tests.embedding import TinyEmbedder
-from tests.processes.crash_samples import keyword
+from tests.knowledge import open_for_test
+from tests.processes.crash_samples import RefusingEmbedder, keyword
 
 EPSILON = 1e-5
 ALL_HITS = 1_000
+
+
+def assert_repaired(folder: Path) -> None:
+    """One reconcile by a process that has just started, and nothing is left to do."""
+    embedder = RefusingEmbedder()
+    with open_for_test(folder, embedder) as kb:
+        kb.refresh()
+        assert_invariant(kb, folder)
+        embedder.texts.clear()
+        assert {change.kind for change in kb.refresh().changes} <= {ChangeKind.FAILED}
+        assert embedder.texts == []
 
 
 def assert_invariant(kb: KnowledgeBase, folder: Path) -> None:
@@ -41,8 +53,7 @@ def assert_chunks(kb: KnowledgeBase, texts: dict[str, str]) -> None:
     for path, text in texts.items():
         lines = text.split("\n")
         held = {number for stored in kb.chunks(path) for number in numbers(stored.chunk.lines)}
-        body = text.index("\n---\n", 4) + 5 if text.startswith("---\n") else 0
-        first = text.count("\n", 0, body)
+        first = text.count("\n", 0, len(frontmatter(text)))
         assert {number for number, line in enumerate(lines) if line.strip() and number >= first} <= held, path
         for stored in kb.chunks(path):
             assert stored.chunk.content.split("\n")[0] == lines[stored.chunk.lines[0] - 1], path
@@ -64,8 +75,15 @@ def read_texts(root: Path) -> Iterator[tuple[str, str]]:
         yield str(file.relative_to(root)), file.read_text(encoding="utf-8")
 
 
+def frontmatter(text: str) -> str:
+    """With both its lines ``---``; empty when a killed editor left only a part of it."""
+    end = text.find("\n---\n", 4)
+    return text[: end + 5] if text.startswith("---\n") and end > 0 else ""
+
+
 def markers(text: str) -> set[str]:
-    return set(re.findall(r"KEY_(\w+)", text))
+    """The keywords of a document."""
+    return set(re.findall(r"KEY_(\w+)", frontmatter(text)))
 
 
 def numbers(lines: tuple[int, int]) -> range:
@@ -74,7 +92,6 @@ def numbers(lines: tuple[int, int]) -> range:
 
 
 def found_by_keyword(kb: KnowledgeBase, marker: str) -> set[str]:
-    _, invocation = kb.explained_lookup(LookupRequest(keyword(marker)))
-    matches = invocation.retrieval_details["l0_matches"]
+    matches = kb.unrecorded_lookup(keyword(marker)).invocation.retrieval_details["l0_matches"]
     assert isinstance(matches, list)
     return {str(match["document"]) for match in matches if isinstance(match, dict)}

@@ -5,14 +5,13 @@ from __future__ import annotations
 import random
 import shutil
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import count
 from pathlib import Path
 
 import pytest
 
-from kbapp.service.index_report import ChangeKind
-from tests.crash.invariant import assert_invariant
+from tests.crash.invariant import assert_repaired
 from tests.knowledge import open_for_test, write_documents
 from tests.processes.crash_samples import POISON, RefusingEmbedder, unique_text
 from tests.processes.milvus_processes import LineProcess, line_process
@@ -22,6 +21,9 @@ MOMENT_SECONDS = (0.02, 0.6)
 FEWEST_STEPS = 60
 FEWEST_REPAIR_STEPS = 6
 KILLED_REPAIRS = 15
+REPEATED_FROM = 20  # documents: chunking.repeated-line-min-documents
+LAST_STEPS = (0, 1, 2, 3, 4, 5, 8, 13)  # before the last one
+FOOTER = "\n\n内部资料 请勿外传\n\n"
 
 BEFORE = {
     "keep.md": unique_text("kept"),
@@ -88,16 +90,6 @@ def copied(before: Path, folder: Path) -> Path:
     return folder
 
 
-def assert_repaired(folder: Path) -> None:
-    embedder = RefusingEmbedder()
-    with open_for_test(folder, embedder) as kb:
-        kb.refresh()
-        assert_invariant(kb, folder)
-        embedder.texts.clear()
-        assert {change.kind for change in kb.refresh().changes} <= {ChangeKind.FAILED}
-        assert embedder.texts == []
-
-
 def test_s4_an_indexer_killed_after_any_step_is_repaired_by_the_next_start(
     indexer: LineProcess, before: Path, tmp_path: Path
 ) -> None:
@@ -111,6 +103,36 @@ def test_s4_an_indexer_killed_after_any_step_is_repaired_by_the_next_start(
         if gone == ["gone", 0]:
             assert step > FEWEST_STEPS
             return
+
+
+@pytest.mark.parametrize("documents", [REPEATED_FROM - 1, REPEATED_FROM])
+def test_c8_an_indexer_killed_while_a_line_becomes_or_ceases_to_be_repeated_is_repaired_when_that_is_undone(
+    indexer: LineProcess, tmp_path: Path, documents: int
+) -> None:
+    before = tmp_path / "before"
+    texts = {f"{number}.md": unique_text(f"d{number}", FOOTER) for number in range(documents)}
+    write_documents(before / "knowledge_base", texts)
+    with open_for_test(before, RefusingEmbedder()) as kb:
+        kb.reindex()
+    change = {"one more.md": unique_text("more", FOOTER)} if documents < REPEATED_FROM else {"0.md": None}
+    undo = {"one more.md": None, "0.md": texts["0.md"]}
+    last = 0
+    for back in (None, *LAST_STEPS):
+        folder = copied(before, tmp_path / str(back))
+        put(folder, change)
+        *_, said, gone = run(indexer, folder, "follow", 0, None if back is None else last - back)
+        last = int(str(said[1])) if back is None else last
+        assert gone == ["gone", 0 if back is None else -signal.SIGKILL]
+        put(folder, {path: undo[path] for path in change})
+        assert_repaired(folder)
+
+
+def put(folder: Path, texts: Mapping[str, str | None]) -> None:
+    for path, text in texts.items():
+        if text is None:
+            (folder / "knowledge_base" / path).unlink()
+        else:
+            write_documents(folder / "knowledge_base", {path: text})
 
 
 def test_s4_a_repair_that_is_killed_as_well_is_repaired(indexer: LineProcess, before: Path, tmp_path: Path) -> None:

@@ -54,6 +54,15 @@ class LineProcess:
         answer: object = json.loads(line)
         return answer
 
+    def said(self) -> list[object]:
+        """What was said up to now, without waiting."""
+        while select.select([self._output], [], [], 0)[0]:
+            block = os.read(self._output.fileno(), 65_536)
+            assert block, "the process has ended"
+            self._received += block
+        *lines, self._received = self._received.split(b"\n")
+        return [json.loads(line) for line in lines]
+
     def ask(self, *words: object) -> object:
         self.send(*words)
         return self.receive()
@@ -81,8 +90,8 @@ def line_process(module: str, *arguments: str) -> Iterator[LineProcess]:
     process = LineProcess(module, *arguments)
     try:
         yield process
-    except BaseException:
-        process.close()
+    except BaseException as error:
+        error.add_note(process.close())
         raise
     errors = process.close()
     assert errors == "", f"no warning or traceback of a library belongs on stderr: {errors}"
