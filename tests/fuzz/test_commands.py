@@ -19,8 +19,10 @@ from tests.knowledge import document, write_documents
 SERVERS = {"app", "mcp"}  # these two run until they are stopped
 FOLDERS = ["docs", "docs/api", "none", "docs/api/a.md", "", "-"]
 PATHS = [*FOLDERS, "fuzz.jsonl", "api/a.md", "docs/api/b.md", "../docs/api/a.md", "fuzz.md", "\udcff"]
-JUNK = ["--", "-", "--nope", "-x", "--json=1", "--limit", "--limit=-1", "--limit=9999999999999999999999", "--help",
-        "", "--json", "--sql", "--note=", "--session", "--prune", "--explain", "--force", "show", "clear", "helpful"]  # fmt: skip
+JUNK = [
+    "--", "-", "--nope", "-x", "--json=1", "--limit", "--limit=-1", "--limit=9999999999999999999999", "--help", "",
+    "--json", "--sql", "--note=", "--session", "--prune", "--explain", "--force", "show", "clear", "helpful",
+]  # fmt: skip
 OPTIONS = ["--session", "--section", "--missing-dimension", "--sql", "--note", "--category", "--to", "--executor"]
 # Of a process's arguments: no NUL, and of what is no UTF-8 what Python makes of its bytes.
 spoken = texts.map(lambda text: text.replace("\0", "").encode("utf-8", "replace").decode())
