@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from markdown_it.token import Token
@@ -23,6 +24,8 @@ MAX_TITLE_CHARACTERS = 200
 MAX_INLINE_CHARACTERS = 1000
 MAX_BRACKETS = 6
 MAX_MARKS = 100
+# Each makes a chunk of its own, which is embedded: what follows the last one is text of its section.
+MAX_HEADINGS = 10_000
 
 _HEADING_CANDIDATE = re.compile(r"^ {0,3}(?:#|(?:=++|-++)[ \t]*+$)|<h[1-6]", re.MULTILINE | re.IGNORECASE)
 _HTML_HEADING = re.compile(r"<h[1-6]", re.IGNORECASE)
@@ -46,14 +49,16 @@ def parse_headings(body: str, literal_lines: int = 0) -> tuple[Heading, ...]:
     """The headings of a body with LF line ends, in order.
 
     Only headings at the top level count: one inside a quote or a list item heads that quote or item, not what follows
-    it. A heading without any text names nothing and is no heading. The first ``literal_lines`` lines hold none.
+    it. A heading without any text names nothing and is no heading. The first ``literal_lines`` lines hold none. At most
+    ``MAX_HEADINGS``, and none in a text that is too long to be read as Markdown.
     """
     text = _without_first_lines(body, literal_lines)
     if not _HEADING_CANDIDATE.search(text):
         return ()
     references: EnvType = {}
     tokens = parse_tokens(text, references)
-    return tuple(_shifted(heading, literal_lines) for heading in _headings(tokens, references))
+    found = islice(_headings(tokens, references), MAX_HEADINGS)
+    return tuple(_shifted(heading, literal_lines) for heading in found)
 
 
 def _without_first_lines(body: str, count: int) -> str:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 # markdown-it drops everything after a block nested deeper than maxNesting. Nesting ends earlier here: a quote or list
 # deeper than this is plain paragraph text, so that the limit of markdown-it is never met.
 NESTING_LIMIT = 16
+# A block takes 2 KB and 30 µs: a text of more lines than any book has is not read as Markdown, and cut by lines.
+MAX_LINES = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,12 @@ def markdown() -> MarkdownIt:
 
 
 def parse_tokens(text: str, references: EnvType) -> list[Token]:
-    """The block tokens of a text with LF line ends; inline content is left unparsed, which keeps this linear."""
+    """The block tokens of a text with LF line ends; inline content is left unparsed, which keeps this linear.
+
+    None of a text of more than ``MAX_LINES`` lines.
+    """
+    if text.count("\n") > MAX_LINES:
+        return []
     parser = markdown()
     return parser.block.parse(text, parser, references, []) or []
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import partial
 
-from kbapp.domain.markdown_blocks import Block, parse_blocks
+from kbapp.domain.markdown_blocks import MAX_LINES, Block, parse_blocks
 from kbapp.domain.text_cuts import Lines, bounded_parts, lines, sentences, trimmed
 
 Span = tuple[int, int]
@@ -61,7 +61,10 @@ def split_text(text: str, head: int, limit: int) -> list[Span]:
     start, end = trimmed(text, 0, len(text))
     if end - start <= limit:
         return [(start, end)] if end > start else []
-    spans = _cut_pieces(text, _section_pieces(text, start, head, limit), limit)
+    if text.count("\n") > MAX_LINES:  # as many pieces would take minutes to weigh
+        spans = list(bounded_parts(text, start, end, limit))
+    else:
+        spans = _cut_pieces(text, _section_pieces(text, start, head, limit), limit)
     return [(start, end) for start, end in (trimmed(text, *span) for span in spans) if start < end]
 
 
