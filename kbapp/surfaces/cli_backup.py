@@ -14,8 +14,8 @@ from kbapp.surfaces.plain_text import plain
 
 
 @click.command(
-    epilog="The app and agents may go on meanwhile. The file is read back and checked before it gets its name, and is for"
-    " you alone (mode 0600): it holds your documents and what people asked. `kbapp import` restores it."
+    epilog="The app and agents may go on meanwhile. The file is read back and checked before it gets its name, and is"
+    " for you alone (mode 0600): it holds your documents and what people asked. `kbapp import` restores it."
 )
 @click.argument("file", type=click.Path(path_type=Path), metavar="FILE.tar.gz")
 @click.option(
@@ -36,9 +36,9 @@ def export(options: Options, file: Path, vectors: bool, force: bool, as_json: bo
 
 @click.command(
     "import",
-    epilog="It goes to the folders in force (--root, --state-dir), which must be empty unless --replace is given, while no"
-    " app, agent or other command has them open. All of the file is checked before anything changes. `kbapp index` comes"
-    " next.",
+    epilog="It goes to the folders in force (--root, --state-dir), which must be empty unless --replace is given,"
+    " while no app, agent or other command has them open. All of the file is checked before anything changes."
+    " `kbapp index` comes next.",
 )
 @click.argument("file", type=click.Path(path_type=Path), metavar="FILE.tar.gz")
 @click.option(

@@ -60,6 +60,8 @@ def packed(members: Iterable[tuple[tarfile.TarInfo, bytes]]) -> bytes:
 
 
 GOOD = "documents/api/支付.md"
+SPARSE = {f"GNU.sparse.{key}": value for key, value in {"major": "1", "minor": "0", "realsize": "99999999"}.items()}
+SPARSE["GNU.sparse.name"] = GOOD
 FORMS: dict[str, tuple[bytes, str]] = {
     "absolute": (packed([member("/etc/x.md")]), "which no export writes"),
     "absolute document": (packed([member("documents//etc/x.md")]), "which no export writes"),
@@ -74,6 +76,10 @@ FORMS: dict[str, tuple[bytes, str]] = {
     "hard link": (packed([member(GOOD, b"", type=tarfile.LNKTYPE, linkname="kbapp.sqlite3")]), "a link, a folder or"),
     "device": (packed([member(GOOD, b"", type=tarfile.CHRTYPE, devmajor=1, devminor=3)]), "a link, a folder or"),
     "pipe": (packed([member(GOOD, b"", type=tarfile.FIFOTYPE)]), "a link, a folder or"),
+    "sparse": (
+        packed([member(GOOD, b"1\n0\n9\n".ljust(512, b"\0") + TEXT, pax_headers=SPARSE)]),
+        "a link, a folder or",
+    ),
     "folder": (packed([member("documents/a.md", b"", type=tarfile.DIRTYPE)]), "a link, a folder or"),
     "twice": (packed([member(GOOD), member(GOOD), manifest(declared(GOOD))]), "is there twice"),
     "listed twice": (packed([member(GOOD), manifest(declared(GOOD), declared(GOOD))]), "lists a member twice"),

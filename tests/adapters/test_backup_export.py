@@ -14,13 +14,14 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from kbapp.adapters.backup_archive import read_archive
+from kbapp.adapters.backup_archive import ArchiveWriter, read_archive
 from kbapp.adapters.backup_export import BackupExport
 from kbapp.adapters.backup_import import BackupImport
 from kbapp.adapters.backup_places import Places
 from kbapp.adapters.database import MIGRATION_NAMES, Database
 from kbapp.adapters.document_files import DocumentFiles
 from kbapp.adapters.invocation_log import InvocationLog
+from kbapp.domain.backup import Manifest
 from kbapp.domain.errors import IndexUnavailable, UserError
 from kbapp.domain.telemetry import InvocationFilter
 from tests.knowledge import tree, write_documents
@@ -194,6 +195,18 @@ def test_a_database_of_a_newer_kbapp_is_refused_with_both_schemas(
     words = rf"schema downgrade refused: its database has schema V999, this kbapp knows {MIGRATION_NAMES[-1]} at most"
     with pytest.raises(UserError, match=words):
         target.run(tmp_path / "b.tar.gz")
+    assert not (tmp_path / "target/docs").exists()
+
+
+def test_a_database_is_judged_by_itself_whatever_the_manifest_says(places: Places, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(places.database, isolation_level=None)) as connection:
+        connection.execute("UPDATE _sqlite_migrations SET name = 'V999' WHERE name = ?", (MIGRATION_NAMES[-1],))
+        connection.execute("VACUUM INTO ?", (str(tmp_path / "copy"),))
+    with (tmp_path / "b.tar.gz").open("wb") as stream, ArchiveWriter(stream) as writer:
+        writer.add_file("kbapp.sqlite3", tmp_path / "copy")
+        writer.finish(Manifest("0.1.0", "2026-01-01", "V001", None, vectors=True, members=tuple(writer.members)))
+    with pytest.raises(UserError, match=r"b\.tar\.gz: schema downgrade refused: its database has schema V999"):
+        importer(tmp_path).run(tmp_path / "b.tar.gz")
     assert not (tmp_path / "target/docs").exists()
 
 
