@@ -1,6 +1,6 @@
 """Hostile texts: what parsers stumble over, in any order; and how many of them are tried.
 
-``KBAPP_FUZZ=50 pytest tests/fuzz`` tries fifty times as many, each time others.
+``FUZZ_TIMES=50 pytest tests/fuzz`` tries fifty times as many, each time others.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kbapp.domain.errors import UserError
 
 T = TypeVar("T")
 
-_TIMES = int(os.environ.get("KBAPP_FUZZ", "1"))
+_TIMES = int(os.environ.get("FUZZ_TIMES", "1"))
 
 MARKS = [
     "---\n", "---", "--- ", "...\n", "\n", "\n\n", "\r\n", "\r", "\t", "    ", "\u2028", "\x0b", "\x0c", "\x85",
