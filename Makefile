@@ -16,6 +16,7 @@ check: $(VENV)/installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy kbapp app.py pages
 	$(BIN)/lint-imports
+	$(BIN)/bandit -q -r kbapp -c pyproject.toml
 
 # The tests that need torch have an environment of their own.
 torch-test: $(VENV)-torch/installed

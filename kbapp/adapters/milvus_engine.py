@@ -61,7 +61,7 @@ class EngineStatus:
 class LocalEngine:
     """The Milvus Lite folder in ``state_dir``. Thread-safe; whoever made it closes it."""
 
-    token = ""
+    token = ""  # nosec B105 # the engine of one's own folder takes none
     store = ""
     address = ""
 

@@ -93,7 +93,7 @@ def answers(url: str, seconds: float) -> bool:
     def ask() -> None:
         try:
             request = urllib.request.Request(url, method="HEAD")  # noqa: S310 - the hub's own setting
-            urllib.request.urlopen(request, timeout=seconds).close()  # noqa: S310
+            urllib.request.urlopen(request, timeout=seconds).close()  # noqa: S310 # nosec B310 # the same address
         except urllib.error.HTTPError as error:
             error.close()
         except urllib.error.URLError as error:
