@@ -42,7 +42,7 @@ class Journal:
     damaged: str | None
 
 
-def finish_import(state_folder: Path) -> None:
+def finish_import(state_folder: Path, wait_seconds: float = _WAIT_SECONDS) -> None:
     """Go on with an import that was killed, or throw away what it staged; at once when there is none.
 
     Raises:
@@ -52,7 +52,7 @@ def finish_import(state_folder: Path) -> None:
     if not staging.folder.exists():
         return
     try:
-        with hold_index_lock(state_folder, _WAIT_SECONDS if staging.journal.exists() else 0):
+        with hold_index_lock(state_folder, wait_seconds if staging.journal.exists() else 0):
             finish_locked(staging)
     except IndexBusy:
         if staging.journal.exists():

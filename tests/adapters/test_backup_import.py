@@ -8,15 +8,19 @@ from pathlib import Path
 
 import pytest
 
+from kbapp.adapters.backup_apply import Journal, commit, finish_import
 from kbapp.adapters.backup_export import BackupExport
 from kbapp.adapters.backup_import import BackupImport
 from kbapp.adapters.backup_places import Places
+from kbapp.adapters.backup_staging import Staging
 from kbapp.adapters.database import Database
 from kbapp.adapters.document_files import DocumentFiles
 from kbapp.adapters.document_records import DocumentRecords
 from kbapp.adapters.index_lock import hold_index_lock
-from kbapp.domain.errors import IndexBusy, UserError
+from kbapp.bootstrap import open_knowledge_base
+from kbapp.domain.errors import IndexBusy, IndexUnavailable, UserError
 from kbapp.domain.index_state import CONSISTENT_STATE, MODEL_STATE
+from kbapp.settings import Settings
 from tests.knowledge import tree, write_documents
 
 
@@ -125,4 +129,58 @@ def test_a_disk_that_is_too_small_is_told_before_anything_is_unpacked(
     monkeypatch.setattr("shutil.disk_usage", lambda folder: usage)
     with pytest.raises(UserError, match="has 1,000 left: make space"):
         restore(archive, target)
+    assert tree(target.base_folder) == {}
+
+
+@pytest.fixture
+def stuck(archive: Path, target: Places) -> Path:
+    """An import that is committed and could not be finished; what is in the way."""
+    staging = Staging(target.state_folder)
+    staging.folder.mkdir()
+    write_documents(target.base_folder, {".kbapp-import/b.md": "# b", "b.md/note.txt": "in the way"})
+    staging.base.write_text(str(target.base_folder))
+    journal = Journal(
+        base_folder=str(target.base_folder),
+        database=str(target.database),
+        settings_file=str(target.settings_file),
+        arriving=("b.md",),
+        going=(),
+        kept=None,
+        damaged=None,
+    )
+    with pytest.raises(IndexUnavailable, match=r"the import is not finished .* the next kbapp command goes on with it"):
+        commit(staging, journal)
+    return target.base_folder / "b.md"
+
+
+def test_an_import_that_cannot_be_finished_is_gone_on_with_once_the_cause_is_gone(stuck: Path, target: Places) -> None:
+    with pytest.raises(IndexUnavailable, match="the import is not finished"):
+        finish_import(target.state_folder)
+    (stuck / "note.txt").unlink()
+    stuck.rmdir()
+    finish_import(target.state_folder)
+    assert tree(target.base_folder) == {"b.md": b"# b"}
+    assert not (target.state_folder / "import").exists()
+
+
+def test_nobody_starts_while_an_import_is_being_finished(stuck: Path, target: Places) -> None:
+    with (
+        hold_index_lock(target.state_folder, 0),
+        pytest.raises(IndexUnavailable, match="an import is under way: try again"),
+    ):
+        finish_import(target.state_folder, wait_seconds=0)
+    with pytest.raises(IndexUnavailable, match="the import is not finished"):
+        open_knowledge_base(Settings(state_dir=target.state_folder, project_root=target.base_folder.parent))
+
+
+def test_what_an_import_staged_that_was_killed_goes_at_the_next_start_unless_it_goes_on(target: Places) -> None:
+    staging = Staging(target.state_folder)
+    staging.folder.mkdir()
+    write_documents(target.base_folder, {".kbapp-import/b.md": "# b"})
+    staging.base.write_text(str(target.base_folder))
+    with hold_index_lock(target.state_folder, 0):
+        finish_import(target.state_folder)
+    assert staging.folder.exists()
+    finish_import(target.state_folder)
+    assert not staging.folder.exists()
     assert tree(target.base_folder) == {}

@@ -159,6 +159,8 @@ def test_a_damaged_database_is_replaced_and_kept_as_it_was(source: Path, tmp_pat
         kb.reindex()
         assert kb.health().consistent
         assert len(kb.telemetry()) == len(QUERIES)
+    restore(documents, tmp_path / "undone")
+    assert tree(tmp_path / "undone/knowledge_base")["plain.md"] == DOCUMENTS["plain.md"].encode()
 
 
 @pytest.mark.parametrize("replace", [False, True])
