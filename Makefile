@@ -1,4 +1,4 @@
-.PHONY: run test check format lock torch-test browser-test bench bench-full chaos clean
+.PHONY: run test check format lock torch-test browser-test bench bench-full chaos soak clean
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -36,6 +36,10 @@ bench-full: $(VENV)/installed-dev
 # 1,000 kill -9 at random moments of mixed work by two processes; the tests hold 30. ARGS="--kills 100 --seed 7"
 chaos: $(VENV)/installed-dev
 	$(BIN)/python -m tests.crash.chaos $(ARGS)
+
+# 30 minutes of mixed work: what stays keeps its size, the stores agree each minute. ARGS="--minutes 5"; CI: SOAK_MINUTES=5
+soak: $(VENV)/installed-dev
+	$(BIN)/python -m tests.crash.soak $(ARGS)
 
 format: $(VENV)/installed-dev
 	$(BIN)/ruff check --fix .

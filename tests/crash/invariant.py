@@ -10,6 +10,7 @@ from pathlib import Path
 from kbapp.adapters.milvus_engine import LocalEngine
 from kbapp.adapters.milvus_index import MilvusIndex
 from kbapp.domain.documents import DocumentStatus
+from kbapp.domain.ports import Embedder
 from kbapp.service.index_report import ChangeKind
 from kbapp.service.knowledge_base import KnowledgeBase
 from tests.embedding import TinyEmbedder
@@ -31,7 +32,7 @@ def assert_repaired(folder: Path) -> None:
         assert embedder.texts == []
 
 
-def assert_invariant(kb: KnowledgeBase, folder: Path) -> None:
+def assert_invariant(kb: KnowledgeBase, folder: Path, embedder: Embedder | None = None) -> None:
     """Right after a reconcile: the stores agree, and each document is found by what it alone says."""
     health = kb.health()
     assert health.consistent, health.problems
@@ -45,7 +46,7 @@ def assert_invariant(kb: KnowledgeBase, folder: Path) -> None:
             holders = {other for other in indexed if marker in markers(texts[other])}
             assert found_by_keyword(kb, marker) & indexed == holders, (marker, path)
     assert_chunks(kb, {path: texts[path] for path in indexed})
-    assert_vectors(kb, folder, list(records))
+    assert_vectors(kb, folder, embedder or TinyEmbedder())
 
 
 def assert_chunks(kb: KnowledgeBase, texts: dict[str, str]) -> None:
@@ -59,10 +60,9 @@ def assert_chunks(kb: KnowledgeBase, texts: dict[str, str]) -> None:
             assert stored.chunk.content.split("\n")[0] == lines[stored.chunk.lines[0] - 1], path
 
 
-def assert_vectors(kb: KnowledgeBase, folder: Path, paths: list[str]) -> None:
+def assert_vectors(kb: KnowledgeBase, folder: Path, embedder: Embedder) -> None:
     """The row of every chunk in force has the vector of the chunk's text."""
-    chunks = [chunk for path in paths for chunk in kb.chunks(path)]
-    embedder = TinyEmbedder()
+    chunks = [chunk for record in kb.documents() for chunk in kb.chunks(record.path)]
     engine = LocalEngine(folder / "state")
     with closing(MilvusIndex(engine, model=embedder, base_folder="knowledge_base")) as index:
         for chunk in chunks:
