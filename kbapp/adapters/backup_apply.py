@@ -18,7 +18,7 @@ from filelock import FileLock, Timeout
 from kbapp.adapters.backup_database import DamagedDatabase, is_unused
 from kbapp.adapters.backup_places import STAGED_DOCUMENTS
 from kbapp.adapters.backup_staging import Staging
-from kbapp.adapters.disk import locate, sync_folder, write_whole
+from kbapp.adapters.disk import PRIVATE_FILE, locate, sync_folder, write_whole
 from kbapp.adapters.index_lock import hold_index_lock
 from kbapp.domain.errors import IndexBusy, IndexUnavailable, UserError
 
@@ -78,7 +78,7 @@ def commit(staging: Staging, journal: Journal) -> None:
         IndexUnavailable: another process has opened the database: nothing has changed. Or not all could be done.
     """
     with closed_database(Path(journal.database)):
-        write_whole(staging.journal, json.dumps(asdict(journal), ensure_ascii=False).encode(), mode=0o600)
+        write_whole(staging.journal, json.dumps(asdict(journal), ensure_ascii=False).encode(), mode=PRIVATE_FILE)
         _apply(staging, journal)
     staging.remove()
 
@@ -91,7 +91,7 @@ def closed_database(database: Path) -> Iterator[None]:
         IndexUnavailable: somebody has it open.
     """
     try:
-        with FileLock(database.with_suffix(".lock"), timeout=_WAIT_SECONDS):  # under which it is opened
+        with FileLock(database.with_suffix(".lock"), timeout=_WAIT_SECONDS, mode=PRIVATE_FILE):  # under which it is opened
             if is_open(database):
                 raise IndexUnavailable(
                     f"another process has {database} open: end the app, `kbapp mcp` and whatever else uses this"
@@ -118,7 +118,7 @@ def _apply(staging: Staging, journal: Journal) -> None:
         _move_documents(staging, journal)
         _move_database(staging, journal)
         if staging.settings.exists():
-            write_whole(Path(journal.settings_file), staging.settings.read_bytes(), mode=0o600)
+            write_whole(Path(journal.settings_file), staging.settings.read_bytes(), mode=PRIVATE_FILE)
         staging.journal.unlink()
         sync_folder(staging.folder)
     except (OSError, UserError) as error:

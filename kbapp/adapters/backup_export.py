@@ -19,7 +19,7 @@ from kbapp.adapters.backup_archive import ArchiveWriter, read_archive
 from kbapp.adapters.backup_database import snapshot
 from kbapp.adapters.backup_places import Places
 from kbapp.adapters.backup_settings import read_settings, settings_text
-from kbapp.adapters.disk import locate, read_whole, sync_folder
+from kbapp.adapters.disk import PRIVATE_FILE, locate, read_whole, sync_folder
 from kbapp.adapters.document_files import DocumentFiles
 from kbapp.domain.backup import (
     DATABASE_MEMBER,
@@ -91,7 +91,7 @@ class BackupExport:
         folder = state / SNAPSHOT_FOLDER
         try:
             state.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with FileLock(state / LOCK_FILE, timeout=0):
+            with FileLock(state / LOCK_FILE, timeout=0, mode=PRIVATE_FILE):
                 shutil.rmtree(folder, ignore_errors=True)
                 folder.mkdir(mode=0o700)
                 try:

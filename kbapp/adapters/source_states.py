@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
-from kbapp.adapters.disk import write_whole
+from kbapp.adapters.disk import PRIVATE_FILE, write_whole
 from kbapp.domain.circuit_breaker import BreakerKind, SourceState
 
 logger = logging.getLogger("kbapp.lookup")
@@ -49,7 +49,7 @@ class SourceStates:
                 file.unlink(missing_ok=True)
                 return
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            write_whole(file, json.dumps([asdict(state) for state in states]).encode(), mode=0o600)
+            write_whole(file, json.dumps([asdict(state) for state in states]).encode(), mode=PRIVATE_FILE)
         except OSError as error:
             logger.warning("the state of the breakers is not shown to other processes: %s", error)
 
