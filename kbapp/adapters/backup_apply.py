@@ -91,7 +91,8 @@ def closed_database(database: Path) -> Iterator[None]:
         IndexUnavailable: somebody has it open.
     """
     try:
-        with FileLock(database.with_suffix(".lock"), timeout=_WAIT_SECONDS, mode=PRIVATE_FILE):  # under which it is opened
+        lock = database.with_suffix(".lock")  # under which it is opened
+        with FileLock(lock, timeout=_WAIT_SECONDS, mode=PRIVATE_FILE):
             if is_open(database):
                 raise IndexUnavailable(
                     f"another process has {database} open: end the app, `kbapp mcp` and whatever else uses this"
