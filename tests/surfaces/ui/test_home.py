@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from kbapp.domain.circuit_breaker import BreakerKind, SourceState
 from kbapp.domain.documents import KnowledgeEntry
 from kbapp.domain.health import Engine
 from kbapp.domain.invocation import Invocation
@@ -16,7 +18,7 @@ from kbapp.domain.lookup_result import DedupReason
 from kbapp.domain.relevance import RelevanceLevel
 from kbapp.service.knowledge_base import KnowledgeBase
 from kbapp.surfaces.ui.home_examples import MAX_OFFERED, SAMPLE_EXAMPLES, Example, Shows, examples_for, queries_of
-from kbapp.surfaces.ui.home_state import age_text, engine_text
+from kbapp.surfaces.ui.home_state import age_text, engine_text, source_text
 from kbapp.surfaces.ui.state import SESSION
 from tests.knowledge import document, write_documents
 from tests.surfaces.ui.conftest import Page, open_page_of
@@ -210,3 +212,28 @@ def test_the_examples_stay_when_a_query_of_ones_own_is_looked_up(app: AppTest) -
     page.button(key="home_submit").click().run()
     assert [button.key for button in page.button if str(button.key).startswith("home_example_")] == examples
     assert examples
+
+
+def test_x9_a_source_is_switched_off_for_a_demonstration_and_on_again(
+    app: AppTest, knowledge_base: KnowledgeBase
+) -> None:
+    open_page_of(app, Page.HOME)
+    assert "Full text\n" in shown(app)
+    app.toggle(key="home_source_vectors").set_value(True).run()
+    assert "Switched off for a demonstration" in shown(app)
+    assert [source.is_forced for source in knowledge_base.overview().sources] == [True, False]
+    assert "A source of the search is not asked now" in shown(app)
+    ask(app, "缓存的配置怎么写")
+    [row] = rows(knowledge_base)
+    assert row.outcome == "degraded"
+    assert "switched off for a demonstration" in shown(app)
+    app.toggle(key="home_source_vectors").set_value(False).run()
+    assert [source.is_forced for source in knowledge_base.overview().sources] == [False, False]
+    assert "Switched off for a demonstration" not in shown(app)
+
+
+def test_the_state_of_a_breaker_has_a_sign_and_says_when_it_is_tried_again() -> None:
+    source = SourceState("vectors", "vector search", BreakerKind.OPEN, 0.0, 6, 5, "it is down", 12.0, False, 1)
+    assert source_text(source) == ":red[:material/pause_circle:] Paused after 5 of 6 calls failed; tried again in 12 s"
+    assert source_text(replace(source, kind=BreakerKind.HALF_OPEN)).endswith("Being tried again")
+    assert source_text(replace(source, is_forced=True)).endswith("Switched off for a demonstration")
