@@ -16,7 +16,7 @@ from kbapp.domain.errors import KbError
 from kbapp.service.knowledge_base import KnowledgeBase
 from kbapp.settings import Settings
 from kbapp.surfaces.ui import state
-from kbapp.surfaces.ui.quoted import plain
+from kbapp.surfaces.ui.quoted import code, plain
 from kbapp.surfaces.ui.state import t
 from kbapp.surfaces.ui.texts import Language
 from kbapp.surfaces.ui.tour import render_start_of_tour, render_tour
@@ -25,6 +25,8 @@ logger = logging.getLogger("kbapp.app")
 
 CONFIG_VARIABLE = "_KBAPP_CONFIG"  # set by `kbapp app`; the settings themselves travel as KBAPP_… variables
 STYLE_SHEET = Path(__file__).with_name("style.css")
+# In a frame a page of others could lay its own buttons over ours, and Streamlit sends no header against that.
+NO_FRAME = "<script>if (window.top !== window.self) document.documentElement.replaceChildren()</script>"
 ICON = Path(__file__).with_name("icon.svg")  # for a material icon the browser would ask Google
 
 
@@ -107,8 +109,9 @@ def _render_menu() -> None:
             st.page_link(each.value, label=each.label, icon=each.icon)
         st.divider()
         _render_language()
-        st.caption(f"{t('sidebar.session')} `{state.session_id()}`")
+        st.caption(f"{t('sidebar.session')} {code(state.session_id())}")
         render_start_of_tour()
+        st.html(NO_FRAME, unsafe_allow_javascript=True)  # ours alone; at the end, where it takes no room
 
 
 def _render_language() -> None:

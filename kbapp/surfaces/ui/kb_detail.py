@@ -17,7 +17,7 @@ from kbapp.surfaces.ui.kb_parts import render_body, render_chunks, render_frontm
 from kbapp.surfaces.ui.kb_rows import Row
 from kbapp.surfaces.ui.kb_table import local_time, select, selected_path, status_text
 from kbapp.surfaces.ui.levels import look_of
-from kbapp.surfaces.ui.quoted import plain
+from kbapp.surfaces.ui.quoted import code, plain
 from kbapp.surfaces.ui.state import t
 
 NOTICE = "kb_deleted"
@@ -158,4 +158,4 @@ def _render_session(session: str | None, calls: Sequence[Invocation]) -> None:
         look = look_of(call)
         when = local_time(datetime.fromisoformat(call.created_at))
         badge = f":{look.colour}-badge[{look.icon} {look.name}]"
-        st.markdown(f"{when:%Y-%m-%d %H:%M:%S} {badge} {plain(call.query)} `{call.id}`")
+        st.markdown(f"{when:%Y-%m-%d %H:%M:%S} {badge} {plain(call.query)} {code(call.id)}")

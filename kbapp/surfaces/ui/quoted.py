@@ -44,3 +44,8 @@ def _pattern(word: str) -> str:
 def plain(text: str) -> str:
     """A text inside a Markdown line, such that it is shown as it is written."""
     return _MARKDOWN.sub(r"\\\1", " ".join(text.split()))
+
+
+def code(text: str) -> str:
+    """A text inside a Markdown line as code, which no backtick in it ends."""
+    return f"`{' '.join(text.split()).replace('`', chr(39))}`"

@@ -10,6 +10,7 @@ import streamlit as st
 from kbapp.service.observed_run import ObservedRun
 from kbapp.service.run_transcripts import runs_to_dict, runs_to_markdown
 from kbapp.surfaces.ui.context import Page
+from kbapp.surfaces.ui.quoted import code
 from kbapp.surfaces.ui.scripted_mode import PARAMETER, Mode
 from kbapp.surfaces.ui.state import t
 
@@ -45,7 +46,7 @@ def render_sessions(runs: Sequence[ObservedRun]) -> None:
             if run.session_id is None:
                 st.caption(t("scripted.no_session"), width="content")
                 continue
-            st.markdown(f"`{run.session_id}`", width="content")
+            st.markdown(code(run.session_id), width="content")
             _render_links(run.session_id)
 
 
