@@ -8,7 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
+
 from kbapp.bootstrap import DATABASE_FILE
+from kbapp.domain.errors import IndexUnavailable
 from kbapp.domain.ports import Vectors
 from tests.embedding import TinyEmbedder
 from tests.knowledge import document
@@ -40,6 +43,48 @@ def failing(error: Exception) -> Callable[[], Vectors]:
         raise error
 
     return fail
+
+
+Fault = Callable[[Sequence[str]], object]
+
+
+def raising(error: Exception) -> Fault:
+    def fail(_texts: Sequence[str]) -> object:
+        raise error
+
+    return fail
+
+
+BAD_EMBEDDINGS: dict[str, Fault] = {
+    "unavailable": raising(IndexUnavailable("the endpoint is down")),
+    "exception": raising(RuntimeError("CUDA error")),
+    "out of memory": raising(MemoryError()),
+    "timeout": raising(TimeoutError("timed out")),
+    "no rows": lambda _texts: np.empty((0, 64), np.float32),
+    "too many rows": lambda texts: np.eye(64, dtype=np.float32)[: len(texts) + 1],
+    "another dimension": lambda texts: np.eye(63, dtype=np.float32)[: len(texts)],
+    "flat": lambda _texts: np.eye(64, dtype=np.float32)[0],
+    "nan": lambda texts: np.full((len(texts), 64), np.nan, np.float32),
+    "infinite": lambda texts: np.full((len(texts), 64), np.inf, np.float32),
+    "zero": lambda texts: np.zeros((len(texts), 64), np.float32),
+    "not of unit length": lambda texts: np.full((len(texts), 64), 2.0, np.float32),
+    "text": lambda _texts: "vectors",
+    "nothing": lambda _texts: None,
+}
+
+
+class BadEmbedder(FaultyEmbedder):
+    """Gives what ``bad`` makes of the texts while it is set."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bad: Fault | None = None
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        return self.bad(texts) if self.bad else super().embed_queries(texts)  # type: ignore[return-value]
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        return self.bad(texts) if self.bad else super().embed_passages(texts)  # type: ignore[return-value]
 
 
 class Hanging:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from kbapp.adapters.database import Database
@@ -16,55 +15,15 @@ from kbapp.bootstrap import DATABASE_FILE
 from kbapp.domain.errors import IndexUnavailable
 from kbapp.domain.invocation import Invocation, Outcome
 from kbapp.domain.lookup_result import DedupReason, LookupResult
-from kbapp.domain.ports import VectorHit, Vectors
+from kbapp.domain.ports import VectorHit
 from kbapp.domain.relevance import RelevanceLevel
 from kbapp.service import lookup
 from kbapp.service.knowledge_base import KnowledgeBase
 from kbapp.service.lookup import LookupRequest
-from tests.faults import DOCUMENTS, QUESTION, FaultyEmbedder, database_of, failing
+from tests.faults import DOCUMENTS, QUESTION, BadEmbedder, database_of, failing
 from tests.knowledge import document, open_for_test, write_documents
 
 NEW = document("新文档", "新词", "这份文档讲的是对账单。").encode()
-Fault = Callable[[Sequence[str]], object]
-
-
-def raising(error: Exception) -> Fault:
-    def fail(_texts: Sequence[str]) -> object:
-        raise error
-
-    return fail
-
-
-BAD_EMBEDDINGS: dict[str, Fault] = {
-    "unavailable": raising(IndexUnavailable("the endpoint is down")),
-    "exception": raising(RuntimeError("CUDA error")),
-    "out of memory": raising(MemoryError()),
-    "timeout": raising(TimeoutError("timed out")),
-    "no rows": lambda _texts: np.empty((0, 64), np.float32),
-    "too many rows": lambda texts: np.eye(64, dtype=np.float32)[: len(texts) + 1],
-    "another dimension": lambda texts: np.eye(63, dtype=np.float32)[: len(texts)],
-    "flat": lambda _texts: np.eye(64, dtype=np.float32)[0],
-    "nan": lambda texts: np.full((len(texts), 64), np.nan, np.float32),
-    "infinite": lambda texts: np.full((len(texts), 64), np.inf, np.float32),
-    "zero": lambda texts: np.zeros((len(texts), 64), np.float32),
-    "not of unit length": lambda texts: np.full((len(texts), 64), 2.0, np.float32),
-    "text": lambda _texts: "vectors",
-    "nothing": lambda _texts: None,
-}
-
-
-class BadEmbedder(FaultyEmbedder):
-    """Gives what ``bad`` makes of the texts while it is set."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.bad: Fault | None = None
-
-    def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        return self.bad(texts) if self.bad else super().embed_queries(texts)  # type: ignore[return-value]
-
-    def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        return self.bad(texts) if self.bad else super().embed_passages(texts)  # type: ignore[return-value]
 
 
 @pytest.fixture
@@ -86,42 +45,6 @@ def asked(kb: KnowledgeBase, query: str = QUESTION, session: str | None = None) 
 
 def substance(result: LookupResult) -> dict[str, object]:
     return result.to_dict() | {"invocationId": ""}
-
-
-@pytest.mark.parametrize("bad", BAD_EMBEDDINGS.values(), ids=BAD_EMBEDDINGS)
-@pytest.mark.filterwarnings("error")
-def test_a_query_that_cannot_be_embedded_is_answered_by_words_and_never_by_a_made_up_vector(
-    kb: KnowledgeBase, embedder: BadEmbedder, bad: Fault
-) -> None:
-    expected = substance(asked(kb)[0])
-    embedder.bad = bad
-    result, row = asked(kb)
-    assert result.supplement is not None
-    assert result.supplement.source == "knowledge_base/api/refund.md"
-    assert result.relevance_level is RelevanceLevel.REFERENCE
-    assert "语义检索暂不可用" in str(result.degraded)
-    assert (row.outcome, row.embed_ms, row.retrieval_details["l1_scores"]) == (Outcome.DEGRADED, None, [])
-    assert row.retrieval_details["search_problem"]
-    embedder.bad = None
-    assert substance(asked(kb)[0]) == expected
-
-
-@pytest.mark.parametrize("bad", BAD_EMBEDDINGS.values(), ids=BAD_EMBEDDINGS)
-@pytest.mark.filterwarnings("error")
-def test_a_document_that_cannot_be_embedded_says_so_and_is_indexed_by_the_next_refresh(
-    kb: KnowledgeBase, embedder: BadEmbedder, tmp_path: Path, bad: Fault
-) -> None:
-    embedder.bad = bad
-    uploaded = kb.upload("new.md", NEW, "api")
-    assert uploaded.outcome == "failed"
-    assert uploaded.record.error
-    assert (tmp_path / "knowledge_base" / "api" / "new.md").read_bytes() == NEW
-    with database_of(tmp_path) as connection:
-        assert connection.execute("SELECT count(*) FROM embedding_cache").fetchone()[0] == len(DOCUMENTS)
-    embedder.bad = None
-    kb.refresh()
-    assert kb.health().consistent
-    assert asked(kb, "这份文档讲的是对账单吗")[0].supplement is not None
 
 
 def test_hits_that_sqlite_does_not_know_do_not_exist(

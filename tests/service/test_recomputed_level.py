@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ from kbapp.domain.fusion import FusedHit
 from kbapp.domain.invocation import Invocation
 from kbapp.domain.keyword_matching import KeywordMatch, MatchTier
 from kbapp.domain.relevance import (
+    WORDS_ALONE,
     CandidateEvidence,
     HintLanguage,
     RelevanceLevel,
@@ -27,9 +29,11 @@ from kbapp.domain.relevance import (
     Thresholds,
     level_of,
 )
+from kbapp.service.gate import Gate
 from kbapp.service.grading import GradingInForce
 from kbapp.service.lookup import Lookup, LookupOptions, LookupRequest
 from kbapp.service.vector_search import Candidate, SearchOutcome
+from kbapp.service.warm_results import WarmResults
 from tests.values import grading_in_force, make_chunk
 
 MIN_COVERAGE = 0.4
@@ -68,7 +72,8 @@ class Knowledge:
             similarity = self.profile.similarity(evidence, self.thresholds)
             level = level_of(similarity, self.thresholds)
             candidates.append(Candidate(stored, FusedHit(stored.id, rank + 1, None), evidence, similarity, level))
-        return SearchOutcome(tuple(candidates), self.grading.now(), 3, 1.0, 1.0, None)
+        problem = "no vectors" if self.profile is WORDS_ALONE else None
+        return SearchOutcome(tuple(candidates), self.grading.now(), 3, 1.0, 1.0, problem)
 
     def read(self, path: str) -> Document:
         kind = self.files[int(path.removesuffix(".md"))]
@@ -84,7 +89,17 @@ WEIGHTS = st.sampled_from([0.0, 10.0]) | st.floats(0, 100)
 COUNTS = st.integers(0, 30)
 EVIDENCE = st.builds(CandidateEvidence, DISTANCES, WEIGHTS, WEIGHTS, WEIGHTS, COUNTS, COUNTS, st.booleans())
 THRESHOLDS = st.tuples(st.floats(0, 1), st.floats(0, 1)).map(lambda pair: Thresholds(2.0, max(pair), min(pair)))
-KNOWLEDGE = st.builds(
+WORDS = st.builds(CandidateEvidence, st.none(), WEIGHTS, WEIGHTS, WEIGHTS, COUNTS, COUNTS, st.booleans())
+WITHOUT_VECTORS = st.builds(
+    Knowledge,
+    coverages=st.none() | st.lists(SHARES, max_size=3).map(tuple),
+    found=st.lists(WORDS, max_size=3).map(tuple),
+    files=st.tuples(*[st.sampled_from([*TEXTS, "unreadable"])] * 3),
+    tier=st.sampled_from(MatchTier),
+    profile=st.just(WORDS_ALONE),
+    thresholds=st.just(Thresholds()) | THRESHOLDS,
+)
+WITH_VECTORS = st.builds(
     Knowledge,
     coverages=st.none() | st.lists(SHARES, max_size=3).map(tuple),
     found=st.none() | st.lists(EVIDENCE, max_size=3).map(tuple),
@@ -93,6 +108,7 @@ KNOWLEDGE = st.builds(
     profile=st.sampled_from([BGE_M3, E5_SMALL, USE_MULTILINGUAL]),
     thresholds=st.just(Thresholds()) | THRESHOLDS,
 )
+KNOWLEDGE = WITH_VECTORS | WITHOUT_VECTORS
 
 
 def invocation_of(knowledge: Knowledge, section: str | None) -> Invocation:
@@ -102,6 +118,8 @@ def invocation_of(knowledge: Knowledge, section: str | None) -> Invocation:
         files=knowledge,  # type: ignore[arg-type]  # a part of the port
         search=knowledge,  # type: ignore[arg-type]  # a part of VectorSearch
         options=LookupOptions(2000, MIN_COVERAGE, DomainPolicy.BLOCK, HintLanguage.EN),
+        warm=WarmResults(knowledge, 0.0, time.time),  # type: ignore[arg-type]  # a part of the port
+        gate=Gate(1, 0.0),
     )
     return lookup.run(LookupRequest("query", section_title=section)).invocation
 

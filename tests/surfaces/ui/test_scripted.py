@@ -201,8 +201,8 @@ def test_degraded_runs_say_so_and_keyword_hits_stay(page: AppTest, monkeypatch: 
         raise ConnectionAbortedError
 
     monkeypatch.setattr(TinyEmbedder, "_embed", fail)
-    run_task(page, TASK | {"steps": ["ERR_TIMEOUT", "缓冲区 重试"]})
-    assert 'aria-label="Every step, no memory: 1 PRECISE, 1 DEGRADED"' in html(page, "kb-runs")
+    run_task(page, TASK | {"steps": ["ERR_TIMEOUT", "缓冲区 重试", "没有这个词"]})
+    assert 'aria-label="Every step, no memory: 1 PRECISE, 1 REFERENCE, 1 DEGRADED"' in html(page, "kb-runs")
     assert len(page.warning) >= 1
 
 
