@@ -15,7 +15,7 @@ import pytest
 from kbapp.adapters.embedders import EmbeddingOptions, open_embedder
 from kbapp.adapters.embedders.openai_compatible import Endpoint, EndpointEncoder
 from kbapp.adapters.embedders.texts import Role
-from kbapp.domain.errors import IndexUnavailable, UserError
+from kbapp.domain.errors import IndexUnavailable, RequestRefused, UserError
 from kbapp.domain.ports import Embedder
 
 KEY = "sk-secret-0123"
@@ -191,6 +191,16 @@ def test_a_fault_of_the_server_is_one_sentence_with_its_address_and_without_the_
     assert KEY not in str(fault.value)
     assert "\n" not in str(fault.value)
     assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(("status", "is_refusal"), [(400, True), (413, True), (422, True), (401, False), (503, False)])
+def test_x9_a_text_that_is_refused_is_told_apart_from_a_server_that_fails(
+    server: Server, status: int, is_refusal: bool
+) -> None:
+    server.reply = lambda _texts: Reply(status, b"")
+    with pytest.raises(IndexUnavailable) as fault:
+        embedder_of(server).embed_queries(["x"])
+    assert isinstance(fault.value, RequestRefused) is is_refusal
 
 
 def test_a_changed_dimension_is_explained(server: Server) -> None:

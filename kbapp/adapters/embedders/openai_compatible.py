@@ -20,11 +20,12 @@ import numpy as np
 from kbapp.adapters.embedders.checking import unit_rows
 from kbapp.adapters.embedders.texts import Role, e5_prefix
 from kbapp.adapters.endpoint_address import is_plain_address
-from kbapp.domain.errors import IndexUnavailable, UserError
+from kbapp.domain.errors import IndexUnavailable, RequestRefused, UserError
 from kbapp.domain.ports import Vectors
 
 BATCH = 32  # the default limit of Text Embeddings Inference
 QUERY_SECONDS = 10.0
+REFUSED_TEXTS = frozenset({400, 413, 422})  # the server works, and does not take these texts
 PASSAGE_SECONDS = 120.0  # a server on a CPU needs a while for a batch
 _SHOWN_CHARACTERS = 200
 
@@ -100,7 +101,8 @@ def _request(endpoint: Endpoint, inputs: list[str], seconds: float) -> Vectors:
         with _opener(endpoint.url).open(request, timeout=seconds) as response:
             answer = response.read()
     except urllib.error.HTTPError as error:
-        raise IndexUnavailable(_refusal(endpoint, error)) from error
+        kind = RequestRefused if error.code in REFUSED_TEXTS else IndexUnavailable
+        raise kind(_refusal(endpoint, error)) from error
     except TimeoutError as error:
         raise IndexUnavailable(f"{endpoint.url} did not answer within {seconds:g} seconds.") from error
     except http.client.HTTPException as error:
