@@ -39,6 +39,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @given(statements | statements.map(lambda text: f"SELECT {text}"))
 @example("SELECT 1; DROP TABLE feedback")
+@example("SELECT '\ud800'")
 @example("WITH x AS (SELECT 1) DELETE FROM feedback")
 @fuzz(150)
 def test_t4_any_statement_gives_rows_or_a_sentence_and_changes_nothing(file: Path, sql: str) -> None:
