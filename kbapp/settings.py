@@ -167,7 +167,7 @@ class SessionSettings(Group):
 class LimitSettings(Group):
     """How long a lookup may take, and how many run at once."""
 
-    max_in_flight: Annotated[int, Field(ge=1, le=256)] = Field(16, description="lookups at once; the others wait")
+    max_in_flight: Annotated[int, Field(ge=1, le=256)] = Field(8, description="lookups at once; the others wait")
     wait_seconds: Annotated[float, Field(ge=0, le=3600)] = Field(
         30, description="a lookup waits so long for its turn, then it is refused, seconds"
     )

@@ -19,7 +19,7 @@ logger = logging.getLogger("kbapp.lookup")
 
 T = TypeVar("T")
 
-SPARE_THREADS = 16  # a call that hangs keeps its thread until it ends
+SPARE_THREADS = 8  # a call that hangs keeps its thread until it ends
 FORCED = "switched off for a demonstration"
 CLOSED = "the knowledge base is closed: open it again"
 CLOSE_SECONDS = 5.0  # for calls under way; one that hangs is not waited for
