@@ -80,5 +80,6 @@ def _cell(value: JsonValue) -> str:
 
 def _csv_line(cells: Iterable[str]) -> str:
     line = io.StringIO()
-    csv.writer(line, lineterminator="\r\n").writerow(cells)
+    # All in quotes: where a spreadsheet cuts at semicolons, a formula could begin behind one.
+    csv.writer(line, lineterminator="\r\n", quoting=csv.QUOTE_ALL).writerow(cells)
     return line.getvalue()

@@ -202,7 +202,7 @@ def test_the_files_hold_the_calls_that_pass(knowledge_base: KnowledgeBase) -> No
     listing = telemetry_table.Listing(CallFilter(session="s2"), 1, datetime.now(UTC))
     as_csv = telemetry_table._file(knowledge_base, listing, telemetry_table.csv_lines)().decode("utf-8-sig")
     assert as_csv.count("\r\n") == 2
-    assert ",'=Nginx," in as_csv
+    assert ""","'=Nginx",""" in as_csv
     as_json = json.loads(telemetry_table._file(knowledge_base, listing, telemetry_table.json_lines)())
     assert [row["query"] for row in as_json] == ["=Nginx"]
 
