@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -40,6 +41,17 @@ given_folders = st.fixed_dictionaries(
 def endpoint() -> Iterator[str]:
     with serve_embedder(TinyEmbedder()) as url:
         yield url
+
+
+@pytest.fixture(autouse=True)
+def _logging_as_before() -> Iterator[None]:
+    """The command sets up the logging of its process, which is that of all other tests here."""
+    root, own = logging.getLogger(), logging.getLogger("kbapp")
+    before = (root.handlers[:], root.level, own.level)
+    yield
+    root.handlers[:] = before[0]
+    root.setLevel(before[1])
+    own.setLevel(before[2])
 
 
 @given(given_folders, commands, arguments, files, st.none() | spoken)
