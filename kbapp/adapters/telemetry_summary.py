@@ -57,7 +57,7 @@ class CallStatistics:
         with self._snapshot() as connection:
             texts = _Texts(connection, wanted)
             calls = _passing(connection, wanted)
-            timed = calls[(calls["at"] != NO_MOMENT) & (calls["duration_ms"] != NO_TIME)]
+            timed = _timed(calls)
             width = bucket_seconds(int(np.ptp(timed["at"])) / 1000 if timed.size else 0)
             return TelemetrySummary(
                 answers=tuple(_answers(calls)),
@@ -209,6 +209,12 @@ def _busiest(calls: Calls) -> list[tuple[int, int, int]]:
 def _by_session(numbers: npt.NDArray[np.uint32]) -> Numbers:
     in_sessions: Numbers = numbers[numbers != 0].astype(np.int64)
     return in_sessions
+
+
+def _timed(calls: Calls) -> Calls:
+    """Those that have a place in the chart over time: nearly always all, of which no copy is made."""
+    is_timed = (calls["at"] != NO_MOMENT) & (calls["duration_ms"] != NO_TIME)
+    return calls if is_timed.all() else calls[is_timed]
 
 
 def _latencies(calls: Calls, width: int, utc_offset_seconds: int) -> Iterator[LatencyBucket]:
