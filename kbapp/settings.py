@@ -172,7 +172,7 @@ class LimitSettings(Group):
         30, description="a lookup waits so long for its turn, then it is refused, seconds"
     )
     timeout_seconds: Annotated[float, Field(gt=0, le=3600)] = Field(
-        30, description="embedding and vector search, or full text, may take so long, seconds"
+        30, description="embedding and vector search together may take so long, seconds"
     )
 
 

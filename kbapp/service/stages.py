@@ -1,4 +1,4 @@
-"""The sources of a retrieval, each behind a circuit breaker and a time-out (X9)."""
+"""The sources of a retrieval, each behind a circuit breaker; one that could hang is called with a time-out (X9)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CLOSE_SECONDS = 5.0  # for calls under way; one that hangs is not waited for
 
 
 class Call(Generic[T]):
-    """A call of a source that is under way, or was not admitted. Ask for its result once."""
+    """A call of a source that is under way, or was not admitted. Ask for its answer once."""
 
     def __init__(self, stage: Stage, ticket: int | None, future: Future[T] | None, problem: str = "") -> None:
         self._stage = stage
@@ -35,44 +35,21 @@ class Call(Generic[T]):
         self._problem = problem
         self._deadline = time.monotonic() + stage.timeout_seconds
 
-    def result(self) -> T:
-        """What the call returned.
-
-        Raises:
-            IndexUnavailable: it failed, did not end in time, or was not made.
-        """
-        if self._future is None or self._ticket is None:
-            raise IndexUnavailable(self._problem)
-        wait([self._future], timeout=max(0.0, self._deadline - time.monotonic()))
-        if not self._future.done():
-            self._future.cancel()
-            raise self._failure(f"{self._stage.label} did not answer within {self._stage.timeout_seconds:g} s")
-        return self._outcome(self._future, self._ticket)
-
     def answer(self) -> tuple[T | None, str | None]:
-        """The result, or why there is none."""
-        try:
-            return self.result(), None
-        except IndexUnavailable as error:
-            return None, str(error)
+        """What the call returned, or why it did not: it failed, did not end in time, or was not made."""
+        if self._future is None or self._ticket is None:
+            return None, self._problem
+        return self._stage.settled(self._ticket, self._value, self._future)
 
-    def _outcome(self, future: Future[T], ticket: int) -> T:
+    def _value(self, future: Future[T]) -> T:
         try:
-            value = future.result()
-        except RequestRefused:
-            self._stage.abandon(ticket)
-            raise
-        except IndexUnavailable as error:
-            raise self._failure(str(error)) from error
-        except Exception as error:
-            logger.error("%s failed", self._stage.label, exc_info=error)
-            raise self._failure(f"{self._stage.label} failed ({type(error).__name__}: {error})") from error
-        self._stage.settle(ticket, None)
-        return value
-
-    def _failure(self, reason: str) -> IndexUnavailable:
-        self._stage.settle(self._ticket or 0, reason)
-        return IndexUnavailable(reason)
+            return future.result(max(0.0, self._deadline - time.monotonic()))
+        except TimeoutError:
+            if future.done():
+                raise
+            future.cancel()
+            stage = self._stage
+            raise IndexUnavailable(f"{stage.label} did not answer within {stage.timeout_seconds:g} s") from None
 
 
 class Stage:
@@ -103,6 +80,25 @@ class Stage:
             breaker, ticket = circuit_breaker.admit(self._breaker, self._rules, self._clock())
             self._become(breaker)
             return ticket
+
+    def settled(self, ticket: int, function: Callable[..., T], *arguments: object) -> tuple[T | None, str | None]:
+        """What an admitted call returns, or why it does not; either way the breaker is told."""
+        try:
+            value = function(*arguments)
+        except RequestRefused as error:
+            self.abandon(ticket)
+            return None, str(error)
+        except IndexUnavailable as error:
+            return None, self._failed(ticket, str(error))
+        except Exception as error:
+            logger.error("%s failed", self.label, exc_info=error)
+            return None, self._failed(ticket, f"{self.label} failed ({type(error).__name__}: {error})")
+        self.settle(ticket, None)
+        return value, None
+
+    def _failed(self, ticket: int, reason: str) -> str:
+        self.settle(ticket, reason)
+        return reason
 
     def settle(self, ticket: int, failure: str | None) -> None:
         """An admitted call succeeded, or failed for a reason."""
@@ -165,8 +161,13 @@ class Stages:
     def __init__(self, vectors: Stage, full_text: Stage, *, lookups_at_once: int) -> None:
         self.vectors = vectors
         self.full_text = full_text
-        self._pool = ThreadPoolExecutor(2 * lookups_at_once + SPARE_THREADS, "kbapp-search")
+        self._pool = ThreadPoolExecutor(lookups_at_once + SPARE_THREADS, "kbapp-search")
         self._running: weakref.WeakSet[Future[Any]] = weakref.WeakSet()
+
+    def run(self, stage: Stage, function: Callable[..., T], *arguments: object) -> tuple[T | None, str | None]:
+        """Call a source that ends by itself, in this thread: what it returns, or why it does not."""
+        ticket = stage.admit()
+        return (None, stage.pause()) if ticket is None else stage.settled(ticket, function, *arguments)
 
     def start(self, stage: Stage, function: Callable[..., T], *arguments: object) -> Call[T]:
         """Begin a call of a source, unless its breaker is open; never raises."""

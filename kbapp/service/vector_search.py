@@ -186,8 +186,7 @@ class VectorSearch:
     def _legs(self, query: str, vector: Vectors | None) -> _Legs:
         """Both legs, side by side: the model works without the interpreter's lock."""
         searching = self._stages.start(self._stages.vectors, self._nearest, query, vector)
-        reading = self._stages.start(self._stages.full_text, self._holders, query)
-        held, full_text_problem = reading.answer()
+        held, full_text_problem = self._stages.run(self._stages.full_text, self._holders, query)
         near, vector_problem = searching.answer()
         if near is None and held is None:
             raise IndexUnavailable("; ".join(dict.fromkeys([str(vector_problem), str(full_text_problem)])))
