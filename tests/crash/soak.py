@@ -33,6 +33,7 @@ from mcp import Client
 from tests.crash.chaos import say
 from tests.crash.chaos_ledger import Fault, Ledger, Tally
 from tests.crash.flatness import Sample, growth, sample, thirds
+from tests.knowledge import write_documents
 from tests.processes.chaos_work import hashed
 from tests.processes.crash_samples import keyword, unique_text
 from tests.processes.milvus_processes import ROOT, LineProcess, line_process
@@ -40,6 +41,7 @@ from tests.processes.milvus_processes import ROOT, LineProcess, line_process
 CYCLE_SECONDS = 10.0
 CYCLES_PER_CHECK = 6
 WORK_SECONDS = 6.0
+DOCUMENTS = 40  # as many as there are to be, or their number would grow as they are made
 MCP_LOOKUPS = 8
 CLI_FILES = ("甲.md", "乙.md")
 QUERIES = ("第一段", "没有的词", "second 第二段", "标题", "怎样处理超时")
@@ -56,7 +58,9 @@ class Soak:
         self._stack = stack
         self._ledger = Ledger(folder, self.tally)
         self._lives = 0
-        (folder / "knowledge_base").mkdir(parents=True, exist_ok=True)
+        texts = {f"writer/{number}.md": unique_text(f"d{number}") for number in range(DOCUMENTS)}
+        write_documents(folder / "knowledge_base", texts)
+        self._ledger.settle(self._ledger.found(), [], [])
         self._api = stack.enter_context(self._process("writer"))
         self._url, self._server = stack.enter_context(mcp_server(folder))
 
