@@ -325,7 +325,7 @@ def _sessions(settings: Settings, telemetry: Telemetry) -> Sessions:
     tracker = RetrievedDocTracker(
         idle_seconds=session.idle_minutes * 60, max_sessions=session.max_sessions, clock=time.monotonic
     )
-    return Sessions(tracker, telemetry.log, session.idle_minutes)
+    return Sessions(tracker, telemetry.log, session.idle_minutes, settings.retrieval.limits.wait_seconds)
 
 
 def _settings(knowledge_base: Settings | Path | str | None) -> Settings:
@@ -385,9 +385,9 @@ def _stages(settings: Settings, on_change: Callable[[SourceState], None]) -> Sta
     rules = BreakerRules(
         breaker.failure_share, breaker.min_calls, breaker.window_seconds, breaker.open_seconds, breaker.probes
     )
-    vectors = Stage("vectors", "vector search", rules, limits.timeout_seconds, on_change=on_change)
-    full_text = Stage("full-text", "full-text search", rules, limits.timeout_seconds, on_change=on_change)
-    stages = Stages(vectors, full_text, lookups_at_once=limits.max_in_flight)
+    vectors = Stage("vectors", "vector search", rules, on_change=on_change)
+    full_text = Stage("full-text", "full-text search", rules, on_change=on_change)
+    stages = Stages(vectors, full_text, timeout_seconds=limits.timeout_seconds)
     for state in stages.states():
         if breaker.forced_open in (state.name, "all"):
             stages.force(state.name, is_open=True)

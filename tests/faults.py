@@ -11,10 +11,15 @@ from pathlib import Path
 import numpy as np
 
 from kbapp.bootstrap import DATABASE_FILE
+from kbapp.domain.circuit_breaker import BreakerKind
 from kbapp.domain.errors import IndexUnavailable
+from kbapp.domain.invocation import Invocation
+from kbapp.domain.lookup_result import LookupResult
 from kbapp.domain.ports import Vectors
+from kbapp.service.knowledge_base import KnowledgeBase
+from kbapp.service.lookup import LookupRequest
 from tests.embedding import TinyEmbedder
-from tests.knowledge import document
+from tests.knowledge import document, open_for_test, write_documents
 
 DOCUMENTS = {
     "api/timeout.md": document("支付超时", "ERR_TIMEOUT", "## 重试\n\n支付网关超时以后最多重试三次，间隔两秒。"),
@@ -120,3 +125,18 @@ def break_full_text(folder: Path) -> None:
 def mend_full_text(folder: Path) -> None:
     with database_of(folder) as connection:
         connection.execute("ALTER TABLE chunk_fts_away RENAME TO chunk_fts")
+
+
+def opened(folder: Path, embedder: FaultyEmbedder, **settings: str) -> KnowledgeBase:
+    write_documents(folder / "knowledge_base", DOCUMENTS)
+    kb = open_for_test(folder, embedder, **settings)
+    kb.reindex()
+    return kb
+
+
+def asked(kb: KnowledgeBase, query: str, session: str | None = None) -> tuple[LookupResult, Invocation]:
+    return kb.explained_lookup(LookupRequest(query, session))
+
+
+def kinds(kb: KnowledgeBase) -> list[BreakerKind]:
+    return [source.kind for source in kb.overview().sources]

@@ -37,6 +37,7 @@ class Database:
         self._idle_readers: list[sqlite3.Connection] = []
         self._generation = 0
         self._opened: tuple[int, int] | None = None  # which file the connections are of
+        self._opened_wal: tuple[int, int] | None = None  # and which log beside it
 
     @property
     def generation(self) -> int:
@@ -47,9 +48,9 @@ class Database:
     def write(self, wait_seconds: float = BUSY_TIMEOUT_SECONDS) -> Iterator[sqlite3.Connection]:
         """One transaction: committed at the end, rolled back when an exception leaves the block.
 
-        ``wait_seconds``: how long to wait while another process writes.
+        ``wait_seconds``: how long to wait while another thread or process writes, each.
         """
-        with self._write_lock, self._translated():
+        with self._locked_for_writing(wait_seconds), self._translated():
             connection = self._waiting_writer(wait_seconds)
             connection.execute("BEGIN IMMEDIATE")
             try:
@@ -58,6 +59,15 @@ class Database:
                 connection.rollback()
                 raise
             connection.commit()
+
+    @contextmanager
+    def _locked_for_writing(self, wait_seconds: float) -> Iterator[None]:
+        if not self._write_lock.acquire(timeout=wait_seconds):
+            raise IndexUnavailable(f"the database {self.file} is being written to: try again")
+        try:
+            yield
+        finally:
+            self._write_lock.release()
 
     @contextmanager
     def read(self, *, at_one_moment: bool = False) -> Iterator[sqlite3.Connection]:
@@ -125,6 +135,7 @@ class Database:
             # also put another file in its place (an import).
             lock = self.file.with_suffix(".lock")
             with FileLock(lock, timeout=BUSY_TIMEOUT_SECONDS, mode=PRIVATE_FILE):
+                self._refuse_foreign_log()
                 make_private_file(self.file)  # SQLite gives its mode to the files beside it
                 connection = self._connect()
                 try:
@@ -135,8 +146,22 @@ class Database:
                 except BaseException:
                     connection.close()
                     raise
-            self._writer, self._opened = connection, _identity(self.file)
+            self._writer = connection
+            self._opened, self._opened_wal = _identity(self.file), _identity(self._wal)
         return self._writer
+
+    @property
+    def _wal(self) -> Path:
+        return self.file.with_name(self.file.name + "-wal")
+
+    def _refuse_foreign_log(self) -> None:
+        """The log of a file that is gone must not be read as that of the file in its place."""
+        is_other = self._opened is not None and _identity(self.file) != self._opened
+        if is_other and self._opened_wal is not None and _identity(self._wal) == self._opened_wal:
+            raise IndexUnavailable(
+                f"{self.file} was deleted or replaced while it was open: end what uses this knowledge base, and delete"
+                f" {self._wal.name} beside it, which belongs to the former file"
+            )
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(

@@ -92,10 +92,14 @@ def write_whole(file: Path, data: bytes, *, mode: int | None = None) -> None:
 def make_private_file(file: Path) -> None:
     """Make an empty file unless it is there, and let nobody but its owner read or write it.
 
+    One that is there is not opened: closing it again would drop the locks that this process holds on it (POSIX), which
+    SQLite relies on.
+
     Raises:
         OSError: it cannot be made.
     """
-    os.close(os.open(file, os.O_RDONLY | os.O_CREAT, PRIVATE_FILE))
+    with suppress(FileExistsError):
+        os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE))
     _keep_others_out(file, PRIVATE_FILE)
 
 

@@ -67,6 +67,8 @@ def _read(file: Path) -> Iterator[SourceState]:
 
 
 def _lives(pid: int) -> bool:
+    if os.name == "nt":  # where the signal 0 is Ctrl+C
+        return True
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -137,6 +137,12 @@ def release(breaker: Breaker, *, now: float) -> Breaker:
     return Breaker(since=now, generation=breaker.generation + 1)
 
 
+def recent(breaker: Breaker, rules: BreakerRules, now: float) -> Breaker:
+    """The same, with nothing counted that ended before the window."""
+    slot = int(now // (rules.window_seconds / SLOTS))
+    return replace(breaker, counts=tuple(count for count in breaker.counts if count.slot > slot - SLOTS))
+
+
 def seconds_to_probe(breaker: Breaker, rules: BreakerRules, now: float) -> float | None:
     """How long nothing is admitted; None: it is closed, or it was opened by hand."""
     if breaker.kind is BreakerKind.CLOSED or breaker.is_forced:

@@ -217,8 +217,12 @@ class WordsProfile:
         return None
 
     def similarity(self, evidence: CandidateEvidence, thresholds: Thresholds) -> float:
-        """The threshold of a reference from ``min_coverage`` on, less in proportion below it."""
-        return thresholds.reference * min(1.0, evidence.coverage / self.min_coverage)
+        """The threshold of a reference from ``min_coverage`` on, less in proportion below it.
+
+        Where no result is a mere reference, because both thresholds are the same, words alone give none.
+        """
+        most = min(thresholds.reference, math.nextafter(thresholds.highly_relevant, 0.0))
+        return most * min(1.0, evidence.coverage / self.min_coverage)
 
 
 WORDS_ALONE = WordsProfile("words alone", min_coverage=0.4)

@@ -45,13 +45,22 @@ class Gate:
                 return True
             turn = threading.Event()
             self._waiting.append(turn)
-        if turn.wait(self.wait_seconds):
-            return True
-        with self._lock:
-            if turn.is_set():  # handed over at the last moment
+        try:
+            if turn.wait(self.wait_seconds):
                 return True
+        except BaseException:  # Ctrl+C
+            if not self._gave_up(turn):
+                self._leave()
+            raise
+        return not self._gave_up(turn)
+
+    def _gave_up(self, turn: threading.Event) -> bool:
+        """Wait no more; false: the place was handed over at the last moment."""
+        with self._lock:
+            if turn.is_set():
+                return False
             self._waiting.remove(turn)
-            return False
+            return True
 
     def _leave(self) -> None:
         with self._lock:

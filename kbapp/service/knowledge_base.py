@@ -113,6 +113,9 @@ class KnowledgeBase:
 
     def _lookup_in_session(self, request: LookupRequest) -> tuple[LookupResult, Invocation]:
         with self._parts.sessions.turn(request.session_id) as memory:
+            if memory is None:
+                refused = self._parts.lookup.refuse(request)
+                return refused.result, refused.invocation
             outcome = self._parts.lookup.run(request, memory)
             self._parts.sessions.add(request.session_id, outcome.call)
         return outcome.result, outcome.invocation

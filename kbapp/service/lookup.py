@@ -101,6 +101,20 @@ class Lookup:
         with self._gate.entered() as is_inside:
             alternatives = ALTERNATIVES if memory.calls else 0
             findings = self._find(asked, memory, alternatives) if is_inside else self._refused(asked)
+        return self._answered(request, asked, findings, memory, started)
+
+    def refuse(self, request: LookupRequest) -> LookupOutcome:
+        """Tell that too many others are under way.
+
+        Raises:
+            UserError: the query is empty or too long.
+        """
+        asked = self._clean(request)
+        return self._answered(request, asked, self._refused(asked), NO_MEMORY, time.perf_counter())
+
+    def _answered(
+        self, request: LookupRequest, asked: DedupRequest, findings: Findings, memory: SessionMemory, started: float
+    ) -> LookupOutcome:
         policy = request.domain_policy or self._options.domain_policy
         choice = self._chooser.choose(findings, asked, memory, policy)
         result = self._result(findings, choice, memory)

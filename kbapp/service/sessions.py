@@ -16,28 +16,38 @@ from kbapp.service.given import call_of_row
 
 logger = logging.getLogger("kbapp.sessions")
 
+MAX_UNREAD = 1024  # sessions of an outage; more begin anew
+
 
 class Sessions:
     """Thread-safe. A session's calls come one after another: what one is given the next one knows."""
 
-    def __init__(self, tracker: RetrievedDocTracker, log: InvocationLog, idle_minutes: float) -> None:
+    def __init__(
+        self, tracker: RetrievedDocTracker, log: InvocationLog, idle_minutes: float, wait_seconds: float
+    ) -> None:
         self._tracker = tracker
         self._log = log
         self._idle = timedelta(minutes=idle_minutes)
+        self._wait_seconds = wait_seconds
         self._turns: weakref.WeakValueDictionary[str, _Turn] = weakref.WeakValueDictionary()
         self._unread: set[str] = set()  # sessions whose rows could not be read yet
         self._lock = threading.Lock()
 
     @contextmanager
-    def turn(self, session: str | None) -> Iterator[SessionMemory]:
-        """The session's memory, for one call: others of the same session wait."""
+    def turn(self, session: str | None) -> Iterator[SessionMemory | None]:
+        """The session's memory, for one call: others of the same session wait; None: it did not come in time."""
         if session is None:
             yield SessionMemory()
             return
         with self._lock:
             turn = self._turns.setdefault(session, _Turn())
-        with turn.lock:
+        if not turn.lock.acquire(timeout=self._wait_seconds):
+            yield None
+            return
+        try:
             yield self.memory(session)
+        finally:
+            turn.lock.release()
 
     def memory(self, session: str) -> SessionMemory:
         """What the session was given so far."""
@@ -46,10 +56,13 @@ class Sessions:
             return known
         rows = self._rows(session)
         if rows is None:
+            if len(self._unread) >= MAX_UNREAD:
+                self._unread.clear()
             self._unread.add(session)
             return known or SessionMemory()
-        self._unread.discard(session)
-        self._tracker.clear_session(session)
+        if session in self._unread:
+            self._unread.discard(session)
+            self._tracker.clear_session(session)
         rebuilt = _merged(rows, known.calls if known else ())
         self._tracker.remember(session, rebuilt)
         return rebuilt

@@ -8,48 +8,66 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from typing import Any, Generic, TypeVar
+from functools import partial
+from typing import Any, Generic, NoReturn, TypeVar
 
 from kbapp.domain import circuit_breaker
-from kbapp.domain.circuit_breaker import Breaker, BreakerRules, SourceState
+from kbapp.domain.circuit_breaker import Breaker, BreakerKind, BreakerRules, SourceState
 from kbapp.domain.errors import IndexUnavailable, RequestRefused, UserError
 
 logger = logging.getLogger("kbapp.lookup")
 
 T = TypeVar("T")
 
-SPARE_THREADS = 8  # a call that hangs keeps its thread until it ends
 FORCED = "switched off for a demonstration"
 CLOSED = "the knowledge base is closed: open it again"
 CLOSE_SECONDS = 5.0  # for calls under way; one that hangs is not waited for
 
 
 class Call(Generic[T]):
-    """A call of a source that is under way, or was not admitted. Ask for its answer once."""
+    """A call of a source in a thread of its own, or one that was not admitted. Ask for its answer once.
 
-    def __init__(self, stage: Stage, ticket: int | None, future: Future[T] | None, problem: str = "") -> None:
+    A daemon: one that hangs keeps no place from another call and no process from ending.
+    """
+
+    def __init__(
+        self, stage: Stage, ticket: int | None, timeout_seconds: float, function: Callable[[], T], problem: str = ""
+    ) -> None:
         self._stage = stage
         self._ticket = ticket
-        self._future = future
+        self._timeout_seconds = timeout_seconds
+        self._deadline = time.monotonic() + timeout_seconds
+        self._function = function
         self._problem = problem
-        self._deadline = time.monotonic() + stage.timeout_seconds
+        self._outcome: Callable[[], T] | None = None
+        self.ended = threading.Event()
+        if ticket is not None:
+            threading.Thread(target=self._run, name="kbapp-search", daemon=True).start()
 
     def answer(self) -> tuple[T | None, str | None]:
         """What the call returned, or why it did not: it failed, did not end in time, or was not made."""
-        if self._future is None or self._ticket is None:
+        if self._ticket is None:
             return None, self._problem
-        return self._stage.settled(self._ticket, self._value, self._future)
+        return self._stage.settled(self._ticket, self._value)
 
-    def _value(self, future: Future[T]) -> T:
+    def _run(self) -> None:
         try:
-            return future.result(max(0.0, self._deadline - time.monotonic()))
-        except TimeoutError:
-            if future.done():
-                raise
-            future.cancel()
-            stage = self._stage
-            raise IndexUnavailable(f"{stage.label} did not answer within {stage.timeout_seconds:g} s") from None
+            value = self._function()
+            self._outcome = lambda: value
+        except BaseException as error:  # noqa: BLE001 - whatever it is, the caller is told
+            self._outcome = partial(_raise, error)
+        finally:
+            self.ended.set()
+
+    def _value(self) -> T:
+        self.ended.wait(max(0.0, self._deadline - time.monotonic()))
+        if self._outcome is None:
+            raise IndexUnavailable(f"{self._stage.label} did not answer within {self._timeout_seconds:g} s")
+        return self._outcome()
+
+
+def _raise(error: BaseException) -> NoReturn:
+    raise error
 
 
 class Stage:
@@ -60,14 +78,12 @@ class Stage:
         name: str,
         label: str,
         rules: BreakerRules,
-        timeout_seconds: float,
         *,
         clock: Callable[[], float] = time.monotonic,
         on_change: Callable[[SourceState], None] = lambda _state: None,
     ) -> None:
         self.name = name
         self.label = label
-        self.timeout_seconds = timeout_seconds
         self._rules = rules
         self._clock = clock
         self._on_change = on_change
@@ -141,6 +157,8 @@ class Stage:
 
     def _state_of(self, breaker: Breaker) -> SourceState:
         now = self._clock()
+        if breaker.kind is BreakerKind.CLOSED:
+            breaker = circuit_breaker.recent(breaker, self._rules, now)
         return SourceState(
             name=self.name,
             label=self.label,
@@ -156,31 +174,33 @@ class Stage:
 
 
 class Stages:
-    """The sources of a retrieval and the threads that their calls run in. Thread-safe; close it."""
+    """The sources of a retrieval. Thread-safe; close it."""
 
-    def __init__(self, vectors: Stage, full_text: Stage, *, lookups_at_once: int) -> None:
+    def __init__(self, vectors: Stage, full_text: Stage, *, timeout_seconds: float) -> None:
         self.vectors = vectors
         self.full_text = full_text
-        self._pool = ThreadPoolExecutor(lookups_at_once + SPARE_THREADS, "kbapp-search")
-        self._running: weakref.WeakSet[Future[Any]] = weakref.WeakSet()
+        self._timeout_seconds = timeout_seconds
+        self._running: weakref.WeakSet[Call[Any]] = weakref.WeakSet()
+        self._is_closed = False
 
     def run(self, stage: Stage, function: Callable[..., T], *arguments: object) -> tuple[T | None, str | None]:
         """Call a source that ends by itself, in this thread: what it returns, or why it does not."""
-        ticket = stage.admit()
-        return (None, stage.pause()) if ticket is None else stage.settled(ticket, function, *arguments)
+        ticket, problem = self._admitted(stage)
+        return (None, problem) if ticket is None else stage.settled(ticket, function, *arguments)
 
     def start(self, stage: Stage, function: Callable[..., T], *arguments: object) -> Call[T]:
-        """Begin a call of a source, unless its breaker is open; never raises."""
+        """Begin a call of a source that could hang, unless its breaker is open; never raises."""
+        ticket, problem = self._admitted(stage)
+        call = Call(stage, ticket, self._timeout_seconds, partial(function, *arguments), problem)
+        if ticket is not None:
+            self._running.add(call)
+        return call
+
+    def _admitted(self, stage: Stage) -> tuple[int | None, str]:
+        if self._is_closed:
+            return None, CLOSED
         ticket = stage.admit()
-        if ticket is None:
-            return Call(stage, None, None, stage.pause())
-        try:
-            future = self._pool.submit(function, *arguments)
-        except RuntimeError:  # the pool was shut down
-            stage.abandon(ticket)
-            return Call(stage, None, None, CLOSED)
-        self._running.add(future)
-        return Call(stage, ticket, future)
+        return ticket, "" if ticket is not None else stage.pause()
 
     def states(self) -> tuple[SourceState, ...]:
         """How each source is."""
@@ -199,5 +219,7 @@ class Stages:
 
     def close(self) -> None:
         """Admit no more, and wait for the calls under way, but not for one that hangs."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
-        wait(list(self._running), timeout=CLOSE_SECONDS)
+        self._is_closed = True
+        deadline = time.monotonic() + CLOSE_SECONDS
+        for call in list(self._running):
+            call.ended.wait(max(0.0, deadline - time.monotonic()))

@@ -1,10 +1,16 @@
+import os
 import sqlite3
+import subprocess
+import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from kbapp.adapters.database import MIGRATION_NAMES, Database
+from kbapp.adapters.disk import make_private_file
 from kbapp.adapters.invocation_log import InvocationLog
 from kbapp.domain.errors import IndexUnavailable
 from kbapp.domain.relevance import RelevanceLevel
@@ -163,3 +169,73 @@ def test_t3_a_database_of_v009_is_migrated_and_keeps_its_rows(file: Path) -> Non
         ("PRECISE", None),
     )
     database.close()
+
+
+def test_two_of_one_process_and_another_process_keep_what_each_writes(file: Path) -> None:
+    """POSIX drops all locks of a process on a file as soon as it closes any descriptor of it."""
+    other = (
+        "import sqlite3, sys; c = sqlite3.connect(sys.argv[1], isolation_level=None);"
+        "[c.execute('INSERT INTO index_state (name, value) VALUES (?, ?)', (f'{sys.argv[2]} {n}', 'x' * 5000))"
+        " for n in range(10)]; c.close()"
+    )
+    first, second = Database(file), Database(file)
+    for database in (first, second):
+        with database.read() as connection:
+            connection.execute("SELECT * FROM index_state").fetchall()
+    for turn in range(4):
+        subprocess.run([sys.executable, "-c", other, str(file), f"other {turn}"], check=True)
+        for number in range(10):
+            with first.write() as connection:
+                values = (f"own {turn} {number}", "x" * 5000)
+                connection.execute("INSERT INTO index_state (name, value) VALUES (?, ?)", values)
+    first.close()
+    second.close()
+    with closing(sqlite3.connect(file)) as connection:
+        kept = connection.execute("SELECT name FROM index_state WHERE value = ?", ("x" * 5000,)).fetchall()
+    assert len(kept) == 80
+
+
+def test_a_file_that_is_there_is_made_private_without_being_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "file"
+    file.write_text("kept")
+    file.chmod(0o644)
+    opened: list[int] = []
+    monkeypatch.setattr(os, "close", lambda descriptor: opened.append(descriptor))
+    make_private_file(file)
+    assert opened == []
+    assert (file.read_text(), file.stat().st_mode & 0o777) == ("kept", 0o600)
+
+
+def test_the_log_of_a_file_that_is_gone_is_not_read_as_that_of_the_one_in_its_place(file: Path, tmp_path: Path) -> None:
+    ours, others, new = Database(file), Database(file), Database(tmp_path / "new.sqlite3")
+    for database in (ours, others, new):
+        with database.write() as connection:
+            connection.execute(
+                "INSERT OR REPLACE INTO index_state (name, value) VALUES ('of', ?)", (str(database.file),)
+            )
+    new.close()
+    new.file.replace(file)
+    for _ in range(2):
+        with pytest.raises(IndexUnavailable, match=r"delete kbapp\.sqlite3-wal beside it"), ours.read():
+            pass
+        others.close()
+    file.with_name(file.name + "-wal").unlink()
+    file.with_name(file.name + "-shm").unlink()
+    with ours.read() as connection:
+        of = connection.execute("SELECT value FROM index_state WHERE name = 'of'").fetchone()[0]
+    assert of == str(new.file)
+    ours.close()
+
+
+def test_a_transaction_that_takes_long_is_not_waited_for_longer_than_said(file: Path) -> None:
+    with closing(Database(file)) as database, ThreadPoolExecutor(1) as pool:
+
+        def write() -> None:
+            with database.write(0.05):
+                pass
+
+        with database.write(), pytest.raises(IndexUnavailable, match="being written to"):
+            pool.submit(write).result()
+        write()

@@ -15,6 +15,7 @@ from kbapp.domain.circuit_breaker import (
     abandon,
     admit,
     force,
+    recent,
     release,
     seconds_to_probe,
     settle,
@@ -60,6 +61,12 @@ def test_x9_what_failed_before_the_window_does_not_count() -> None:
         breaker = called(breaker, 0.0, "down")
     breaker = called(breaker, RULES.window_seconds, "down")
     assert (breaker.kind, breaker.calls) == (BreakerKind.CLOSED, 1)
+
+
+def test_x9_what_is_shown_are_the_calls_of_the_window_also_when_none_came_since() -> None:
+    breaker = called(called(Breaker(), 0.0), 0.0, "down")
+    assert recent(breaker, RULES, 60.0).calls == 2
+    assert recent(breaker, RULES, 2 * RULES.window_seconds).calls == 0
 
 
 def test_x9_an_open_one_admits_nothing_and_then_one_probe_at_a_time() -> None:

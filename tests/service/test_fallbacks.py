@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from kbapp.domain.circuit_breaker import BreakerKind
 from kbapp.domain.errors import IndexUnavailable, UserError
-from kbapp.domain.invocation import Invocation, Outcome
-from kbapp.domain.lookup_result import DedupReason, LookupResult
+from kbapp.domain.invocation import Outcome
+from kbapp.domain.lookup_result import DedupReason
 from kbapp.domain.relevance import RelevanceLevel
 from kbapp.domain.row_evidence import row_evidence
 from kbapp.service.knowledge_base import KnowledgeBase
-from kbapp.service.lookup import LookupRequest
 from tests.faults import (
-    DOCUMENTS,
     OTHER_QUESTION,
     QUESTION,
     FaultyEmbedder,
-    Hanging,
+    asked,
     break_full_text,
     failing,
+    kinds,
     mend_full_text,
+    opened,
 )
-from tests.knowledge import open_for_test, write_documents
+from tests.knowledge import open_for_test
 from tests.waiting import wait_until
 
 DOWN = failing(IndexUnavailable("the endpoint is down"))
@@ -37,25 +36,10 @@ def embedder() -> FaultyEmbedder:
     return FaultyEmbedder()
 
 
-def opened(folder: Path, embedder: FaultyEmbedder, **settings: str) -> KnowledgeBase:
-    write_documents(folder / "knowledge_base", DOCUMENTS)
-    kb = open_for_test(folder, embedder, **settings)
-    kb.reindex()
-    return kb
-
-
 @pytest.fixture
 def kb(tmp_path: Path, embedder: FaultyEmbedder) -> Iterator[KnowledgeBase]:
     with opened(tmp_path, embedder) as kb:
         yield kb
-
-
-def asked(kb: KnowledgeBase, query: str, session: str | None = None) -> tuple[LookupResult, Invocation]:
-    return kb.explained_lookup(LookupRequest(query, session))
-
-
-def kinds(kb: KnowledgeBase) -> list[BreakerKind]:
-    return [source.kind for source in kb.overview().sources]
 
 
 def test_x9_without_vectors_the_words_find_a_reference_that_says_so(
@@ -236,37 +220,15 @@ def test_x9_a_setting_switches_sources_off_in_every_process(
         assert [source.is_forced for source in kb.overview().sources] == off
 
 
-def test_a_source_that_hangs_ends_in_time_and_the_words_answer(tmp_path: Path, embedder: FaultyEmbedder) -> None:
-    with opened(tmp_path, embedder, retrieval__limits__timeout_seconds="0.2") as kb:
-        hanging = Hanging()
-        embedder.fault = hanging
-        result, row = asked(kb, QUESTION)
-        assert "vector search did not answer within 0.2 s" in str(result.degraded)
-        assert result.supplement is not None
-        assert row.outcome is Outcome.DEGRADED
-        for _ in range(6):
-            asked(kb, QUESTION)
-        assert hanging.calls == 5, "then the breaker is open"
-        embedder.fault = None
-        hanging.let_go.set()
-        assert kinds(kb)[0] is BreakerKind.OPEN, "a late end does not close it"
-
-
-def test_too_many_lookups_at_once_are_told_so_and_leave_a_row(tmp_path: Path, embedder: FaultyEmbedder) -> None:
-    limits = {"retrieval__limits__max_in_flight": "2", "retrieval__limits__wait_seconds": "0.1"}
-    with opened(tmp_path, embedder, **limits) as kb, ThreadPoolExecutor(2) as pool:
-        hanging = Hanging()
-        embedder.fault = hanging
-        stuck = [pool.submit(asked, kb, QUESTION) for _ in range(2)]
-        wait_until(lambda: hanging.calls == 2)
-        result, row = asked(kb, OTHER_QUESTION, "s")
-        assert result.degraded == "正在处理的检索过多（2 个），等待 0.1 秒后仍未轮到：请稍后重试"
-        assert "无法判断" in str(result.message)
-        assert (row.outcome, row.l1_called) == (Outcome.DEGRADED, False)
-        hanging.let_go.set()
-        embedder.fault = None
-        assert all(call.result()[0].found for call in stuck)
-        assert asked(kb, OTHER_QUESTION, "s")[0].found, "a refused call counts as no miss and no repeat"
+def test_x9_words_alone_are_never_highly_relevant_whatever_the_thresholds(
+    tmp_path: Path, embedder: FaultyEmbedder
+) -> None:
+    equal = {"retrieval__normalization__highly_relevant_threshold": "0.5"}
+    with opened(tmp_path, embedder, **equal) as kb:
+        embedder.fault = DOWN
+        result, _ = asked(kb, QUESTION)
+        assert not result.found
+        assert "the endpoint is down" in str(result.degraded)
 
 
 def test_doctor_shows_the_breakers_of_this_process_and_those_of_others_that_are_open(

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from kbapp.adapters.database import Database
+from kbapp.adapters.invocation_log import InvocationLog
 from kbapp.adapters.milvus_index import MilvusIndex
 from kbapp.bootstrap import DATABASE_FILE
 from kbapp.domain.errors import IndexUnavailable
@@ -222,6 +223,26 @@ def test_a_wall_clock_that_is_set_back_takes_no_memory_and_no_row(
     monkeypatch.undo()
     with open_for_test(tmp_path, embedder) as kb:
         assert asked(kb, session="s")[0].dedup_reason is DedupReason.DOC_RETRIEVED
+
+
+def test_reading_a_session_takes_nothing_from_what_a_lookup_adds_meanwhile(
+    tmp_path: Path, embedder: BadEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_documents(tmp_path / "knowledge_base", DOCUMENTS)
+    with open_for_test(tmp_path, embedder) as kb:
+        kb.reindex()
+        rows = InvocationLog.session_rows
+
+        def rows_before_a_lookup(log: InvocationLog, session: str, since: str) -> list[Invocation]:
+            found = rows(log, session, since)
+            monkeypatch.undo()
+            asked(kb, "ERR_TIMEOUT", session="s")
+            return found
+
+        monkeypatch.setattr(InvocationLog, "session_rows", rows_before_a_lookup)
+        kb.session("s")
+        assert len(kb.session("s").calls) == 1
+        assert asked(kb, "ERR_TIMEOUT", session="s")[0].dedup_reason is DedupReason.DOC_RETRIEVED
 
 
 def test_a_session_that_could_not_be_read_is_read_by_the_next_call(tmp_path: Path, embedder: BadEmbedder) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
 from kbapp.service.gate import Gate
 from tests.waiting import wait_until
 
@@ -53,6 +55,20 @@ def test_who_waits_longest_is_next() -> None:
     for thread in (holder, *waiting):
         thread.join()
     assert order == list(range(8))
+    assert (gate.free, gate.waiting) == (1, 0)
+
+
+def test_a_wait_that_is_broken_off_loses_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    gate = Gate(1, 60.0)
+
+    def interrupted(*_: object) -> bool:
+        raise KeyboardInterrupt
+
+    with gate.entered():
+        monkeypatch.setattr(threading.Event, "wait", interrupted)
+        with pytest.raises(KeyboardInterrupt), gate.entered():
+            pass
+        monkeypatch.undo()
     assert (gate.free, gate.waiting) == (1, 0)
 
 
