@@ -16,7 +16,7 @@ from kbapp.service.knowledge_base import KnowledgeBase
 from kbapp.service.overview import DomainState, Notice, NoticeKind, Overview, ProfileKind
 from kbapp.surfaces.ui.context import Page, errors_as_sentences
 from kbapp.surfaces.ui.home_examples import is_sample
-from kbapp.surfaces.ui.quoted import plain
+from kbapp.surfaces.ui.quoted import code, plain
 from kbapp.surfaces.ui.state import t
 
 STYLE_SHEET = Path(__file__).with_name("home.css")
@@ -60,7 +60,7 @@ def render_first_steps(kb: KnowledgeBase) -> None:
     if is_sample(entries):
         st.info(t("home.sample"), icon=":material/storefront:")
     elif not entries and not kb.overview().documents:
-        st.info(t("home.empty", folder=kb.base_folder), icon=":material/note_add:")
+        st.info(t("home.empty", folder=code(kb.base_folder)), icon=":material/note_add:")
     else:
         return
     st.page_link(Page.KNOWLEDGE_BASE.value, label=t("home.upload"), icon=":material/upload_file:")

@@ -193,9 +193,9 @@ TEXTS: dict[str, tuple[str, str]] = {
         "或用 `kbapp --root 目录 app` 启动。",
     ),
     "home.empty": (
-        "**No documents yet.** Upload Markdown files, or put them into the folder `{folder}`: they are indexed by"
+        "**No documents yet.** Upload Markdown files, or put them into the folder {folder}: they are indexed by"
         " themselves.",
-        "**还没有文档。** 请上传 Markdown 文件，或放进目录 `{folder}`，系统会自动索引。",
+        "**还没有文档。** 请上传 Markdown 文件，或放进目录 {folder}，系统会自动索引。",
     ),
     "home.upload": ("Upload documents", "上传文档"),
 }
