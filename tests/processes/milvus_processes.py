@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from tests.waiting import wait_until
+
 ROOT = Path(__file__).parents[2]
 PATIENCE_SECONDS = 120
 
@@ -68,7 +70,15 @@ class LineProcess:
         return self.receive()
 
     def signal(self, number: signal.Signals) -> None:
+        """Send a signal; a stopped process may have answered one thing more until it has stopped."""
         self._process.send_signal(number)
+        if number is signal.SIGSTOP:
+            wait_until(lambda: all(state == "T" for state in self._thread_states()))
+
+    def _thread_states(self) -> list[str]:
+        """Of each thread, one letter as in ``ps``; Linux only."""
+        tasks = Path(f"/proc/{self.pid}/task").iterdir()
+        return [(task / "stat").read_text().rpartition(")")[2].split()[0] for task in tasks]
 
     def kill(self) -> None:
         """SIGKILL, which a stopped process obeys as well."""
