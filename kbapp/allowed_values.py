@@ -26,7 +26,7 @@ def allowed_values(group: type[BaseModel], place: Sequence[str | int]) -> str | 
 
 def _in_words(field: FieldInfo) -> str | None:
     if get_origin(field.annotation) is Literal:
-        *others, last = map(str, get_args(field.annotation))
+        *others, last = (str(value) or "nothing" for value in get_args(field.annotation))
         return f"{', '.join(others)} or {last}"
     kind = _KINDS.get(field.annotation) if isinstance(field.annotation, type) else None
     return kind and ", ".join([kind, *filter(None, map(_bound, field.metadata))])

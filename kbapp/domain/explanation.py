@@ -16,6 +16,10 @@ _DIGITS = 4
 
 _EN, _ZH = HintLanguage.EN, HintLanguage.ZH
 _SENTENCES: dict[str, dict[HintLanguage, str]] = {
+    "incomplete": {
+        _EN: "Not everything could be searched: {degraded}",
+        _ZH: "检索不完整：{degraded}",
+    },
     "cleared": {
         _EN: "The session was cleared: what was given before does not count any more.",
         _ZH: "会话已清空：此前提供过的内容不再计入。",
@@ -141,7 +145,13 @@ class _Decision:
     language: HintLanguage
 
     def sentence(self, level: RelevanceLevel | None) -> str:
-        """The decision; ``level`` is the one that follows from the evidence."""
+        """The decision, and what could not be searched; ``level`` is the one that follows from the evidence."""
+        result = self.invocation.retrieval_details.get("result")
+        degraded = result.get("degraded") if isinstance(result, dict) else None
+        decision = self._decision(level)
+        return f"{decision} {self._say('incomplete', degraded=degraded)}" if degraded else decision
+
+    def _decision(self, level: RelevanceLevel | None) -> str:
         reason = self._reason(level)
         given = self.invocation.relevance_level
         nothing = self._say("nothing")

@@ -79,8 +79,8 @@ _TEXTS: Mapping[str, Mapping[HintLanguage, str]] = {
         HintLanguage.EN: "The text of the matching document cannot be read now, only its summary is given: {reason}",
     },
     STILL_INDEXING: {
-        HintLanguage.ZH: "还有 {count} 份文档正在建立索引，语义检索的结果可能不完整",
-        HintLanguage.EN: "{count} documents are still being indexed; semantic search may be incomplete",
+        HintLanguage.ZH: "还有 {count} 份文档尚未建立索引，语义检索的结果可能不完整",
+        HintLanguage.EN: "{count} documents are not indexed yet; semantic search may be incomplete",
     },
     STOP_SEARCHING: {
         HintLanguage.ZH: "已连续 {count} 次没有命中：请停止检索，依据已有信息回答，并说明缺少的部分",

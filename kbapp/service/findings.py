@@ -44,8 +44,10 @@ class Findings:
 
     @property
     def l1_is_complete(self) -> bool:
-        """Whether L1 was searched while every document was in it."""
-        return self.search is not None and self.search_problem is None and not self.search.pending
+        """Whether all of L1, vectors and full text, was searched while every document was in it."""
+        if self.search is None or self.search_problem is not None:
+            return False
+        return not (self.search.pending or self.search.full_text_problem)
 
     @property
     def matches(self) -> tuple[KeywordMatch, ...]:

@@ -9,6 +9,7 @@ import pytest
 
 from kbapp.domain.circuit_breaker import BreakerKind
 from kbapp.domain.errors import IndexUnavailable, UserError
+from kbapp.domain.explanation import explain
 from kbapp.domain.invocation import Outcome
 from kbapp.domain.lookup_result import DedupReason
 from kbapp.domain.relevance import RelevanceLevel
@@ -75,6 +76,17 @@ def test_x9_without_full_text_vectors_answer_alone(kb: KnowledgeBase, tmp_path: 
     assert "全文检索暂不可用" in str(result.degraded)
     assert row.outcome is Outcome.DEGRADED
     assert row.retrieval_details["l1_top_score"] is not None
+
+
+def test_x9_without_full_text_nothing_found_is_no_answer_about_the_knowledge_base(
+    kb: KnowledgeBase, tmp_path: Path
+) -> None:
+    break_full_text(tmp_path)
+    for _ in range(4):
+        result, row = asked(kb, "zebra quagga okapi", "s")
+        assert not result.found
+        assert result.message == "检索不完整，无法判断知识库中是否有相关内容：请稍后再试，或先依据已有信息回答"
+    assert "Not everything could be searched" in explain(row).decision
 
 
 def test_x9_without_either_a_question_of_the_last_hour_gets_what_it_found_marked_as_such(

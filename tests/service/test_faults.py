@@ -145,7 +145,7 @@ def test_a_database_that_is_deleted_under_a_running_process_is_made_anew_and_los
         file.unlink()
     result, row = asked(kb)
     assert not result.found
-    assert result.degraded == "还有 3 份文档正在建立索引，语义检索的结果可能不完整"
+    assert result.degraded == "还有 3 份文档尚未建立索引，语义检索的结果可能不完整"
     kb.reindex()
     assert kb.health().consistent
     assert substance(asked(kb)[0]) == expected
@@ -205,7 +205,7 @@ def test_a_lookup_does_not_wait_for_indexing(kb: KnowledgeBase, embedder: BadEmb
     embedder.bad = look_up_meanwhile
     assert kb.upload("new.md", NEW, "api").outcome == "indexed"
     [result] = during
-    assert "正在建立索引" in str(result.degraded)
+    assert "尚未建立索引" in str(result.degraded)
     assert substance(result) | {"degraded": None} == expected
 
 

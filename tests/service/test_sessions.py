@@ -187,7 +187,7 @@ def test_q7_a_lookup_beside_unfinished_indexing_says_so(kb: KnowledgeBase) -> No
     record = kb.documents()[0]
     records.save([replace(record, status=DocumentStatus.PENDING)])
     result = kb.lookup("完全不存在 zqxv")
-    assert "1 份文档正在建立索引" in str(result.degraded)
+    assert "1 份文档尚未建立索引" in str(result.degraded)
 
 
 def test_q6_a_section_stands_under_its_own_title(kb: KnowledgeBase) -> None:

@@ -109,7 +109,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "home.source.full-text": ("Full text", "全文"),
     "home.switch_off": ("Switch off", "关闭"),
     "home.breaker.closed": (
-        "Working: {failures} of the last {calls} calls failed",
+        "Working: {failures} failed of {calls} recent calls",
         "正常：最近 {calls} 次调用中失败 {failures} 次",
     ),
     "home.breaker.open": (
