@@ -223,13 +223,10 @@ class Work:
             self._say("marked", mark.id)
 
     def _query(self) -> str:
-        files = sorted(self._root.rglob("*.md"))
-        words = [
-            "第一段",
-            "没有的词",
-            "second 第二段",
-            *(file.stem for file in self._some.sample(files, min(3, len(files)))),
-        ]
+        # A walk takes no harm from a folder that the other process is just removing; ``rglob`` ends with an error.
+        names = sorted(name for _, _, names in os.walk(self._root) for name in names if name.endswith(".md"))
+        stems = [name.removesuffix(".md") for name in self._some.sample(names, min(3, len(names)))]
+        words = ["第一段", "没有的词", "second 第二段", *stems]
         return " ".join(self._some.sample(words, 2))
 
 
