@@ -27,6 +27,7 @@ DOCUMENTS = {
     "ops/pool.md": document("连接池", "maxPoolSize", "## 大小\n\n连接池大小设为核数的两倍，超时设为五秒。"),
 }
 QUESTION = "银行卡退款多久到账"
+NEW = document("新文档", "新词", "这份文档讲的是对账单。").encode()
 OTHER_QUESTION = "连接池大小设为多少"
 
 
@@ -134,8 +135,13 @@ def opened(folder: Path, embedder: FaultyEmbedder, **settings: str) -> Knowledge
     return kb
 
 
-def asked(kb: KnowledgeBase, query: str, session: str | None = None) -> tuple[LookupResult, Invocation]:
+def asked(kb: KnowledgeBase, query: str = QUESTION, session: str | None = None) -> tuple[LookupResult, Invocation]:
     return kb.explained_lookup(LookupRequest(query, session))
+
+
+def substance(result: LookupResult) -> dict[str, object]:
+    """A result without its own id."""
+    return result.to_dict() | {"invocationId": ""}
 
 
 def kinds(kb: KnowledgeBase) -> list[BreakerKind]:

@@ -19,7 +19,7 @@ logger = logging.getLogger("kbapp.lookup")
 
 T = TypeVar("T")
 
-FORCED = "switched off for a demonstration"
+FORCED = "switched off for a demonstration (the switch at Home, or retrieval.breaker.forced-open)"
 CLOSED = "the knowledge base is closed: open it again"
 CLOSE_SECONDS = 5.0  # for calls under way; one that hangs is not waited for
 

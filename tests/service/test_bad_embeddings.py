@@ -7,15 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from kbapp.domain.invocation import Invocation, Outcome
-from kbapp.domain.lookup_result import LookupResult
+from kbapp.domain.invocation import Outcome
 from kbapp.domain.relevance import RelevanceLevel
 from kbapp.service.knowledge_base import KnowledgeBase
-from kbapp.service.lookup import LookupRequest
-from tests.faults import BAD_EMBEDDINGS, DOCUMENTS, QUESTION, BadEmbedder, Fault, database_of
-from tests.knowledge import document, open_for_test, write_documents
-
-NEW = document("新文档", "新词", "这份文档讲的是对账单。").encode()
+from tests.faults import BAD_EMBEDDINGS, DOCUMENTS, NEW, BadEmbedder, Fault, asked, database_of, substance
+from tests.knowledge import open_for_test, write_documents
 
 
 @pytest.fixture
@@ -29,14 +25,6 @@ def kb(tmp_path: Path, embedder: BadEmbedder) -> Iterator[KnowledgeBase]:
     with open_for_test(tmp_path, embedder) as kb:
         kb.reindex()
         yield kb
-
-
-def asked(kb: KnowledgeBase, query: str = QUESTION, session: str | None = None) -> tuple[LookupResult, Invocation]:
-    return kb.explained_lookup(LookupRequest(query, session))
-
-
-def substance(result: LookupResult) -> dict[str, object]:
-    return result.to_dict() | {"invocationId": ""}
 
 
 @pytest.mark.parametrize("bad", BAD_EMBEDDINGS.values(), ids=BAD_EMBEDDINGS)

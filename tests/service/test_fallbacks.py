@@ -215,6 +215,7 @@ def test_x9_a_source_switched_off_for_a_demonstration_stays_off_until_it_is_swit
     assert embedder.queries == queries
     assert result.degraded == (
         "语义检索暂不可用，结果仅来自关键词和全文检索：vector search is switched off for a demonstration"
+        " (the switch at Home, or retrieval.breaker.forced-open)"
     )
     kb.switch_source("vectors", is_on=True)
     assert asked(kb, QUESTION)[0].degraded is None

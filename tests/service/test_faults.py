@@ -20,11 +20,8 @@ from kbapp.domain.ports import VectorHit
 from kbapp.domain.relevance import RelevanceLevel
 from kbapp.service import lookup
 from kbapp.service.knowledge_base import KnowledgeBase
-from kbapp.service.lookup import LookupRequest
-from tests.faults import DOCUMENTS, QUESTION, BadEmbedder, database_of, failing
+from tests.faults import DOCUMENTS, NEW, BadEmbedder, asked, database_of, failing, substance
 from tests.knowledge import document, open_for_test, write_documents
-
-NEW = document("新文档", "新词", "这份文档讲的是对账单。").encode()
 
 
 @pytest.fixture
@@ -38,14 +35,6 @@ def kb(tmp_path: Path, embedder: BadEmbedder) -> Iterator[KnowledgeBase]:
     with open_for_test(tmp_path, embedder) as kb:
         kb.reindex()
         yield kb
-
-
-def asked(kb: KnowledgeBase, query: str = QUESTION, session: str | None = None) -> tuple[LookupResult, Invocation]:
-    return kb.explained_lookup(LookupRequest(query, session))
-
-
-def substance(result: LookupResult) -> dict[str, object]:
-    return result.to_dict() | {"invocationId": ""}
 
 
 def test_hits_that_sqlite_does_not_know_do_not_exist(
