@@ -45,7 +45,7 @@ TEXTS = {
         "Primary · summary from the keyword index, no body text",
         "主结果 · 关键词索引中的概要，不含正文",
     ),
-    "card.supplement": ("Supplement · semantic match (L1)", "补充结果 · 语义匹配 (L1)"),
+    "card.supplement": ("Supplement · passage (L1)", "补充结果 · 正文片段 (L1)"),
     "quoted.label": ("Text of the document", "文档原文"),
     "card.hint_meaning": ("In the language of this screen: {hint}", "以界面语言表述：{hint}"),
     "card.details": ("Details of the call", "调用详情"),
